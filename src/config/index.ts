@@ -1,0 +1,2 @@
+export type { InstancePaths } from './paths.ts';
+export { pathsOf } from './paths.ts';

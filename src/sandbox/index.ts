@@ -1,0 +1,1 @@
+export type { Mount, ProfileKind, Sandbox, SandboxLimits, SandboxProfile, WrappedCommand } from './profile.ts';

@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config';
+
+/** The quick suite: everything beside the code and in `test/`, but for the slow folders that have scripts of their own. */
+export default defineConfig({
+  test: {
+    include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'web/**/*.test.ts'],
+    exclude: ['**/node_modules/**', 'test/agents-real/**', 'test/faults/**', 'test/conformance/**'],
+    isolate: false,
+    testTimeout: 20_000,
+    hookTimeout: 60_000,
+  },
+});
