@@ -1,0 +1,2 @@
+/** Event kinds of `access`, each with one line for the docs. */
+export const accessEvents = {} as const;

@@ -1,0 +1,2 @@
+/** Event kinds of `forge`, each with one line for the docs. */
+export const forgeEvents = {} as const;

@@ -1,0 +1,2 @@
+/** Event kinds of `gate`, each with one line for the docs. */
+export const gateEvents = {} as const;

@@ -1,0 +1,20 @@
+import { accessEvents } from './access.ts';
+import { coreEvents } from './core.ts';
+import { forgeEvents } from './forge.ts';
+import { gateEvents } from './gate.ts';
+import { ledgerEvents } from './ledger.ts';
+import { reviewEvents } from './review.ts';
+import { sessionsEvents } from './sessions.ts';
+
+/** Every event kind with its meaning; the docs are checked against it. */
+export const eventKinds = {
+  ...coreEvents,
+  ...ledgerEvents,
+  ...sessionsEvents,
+  ...gateEvents,
+  ...reviewEvents,
+  ...forgeEvents,
+  ...accessEvents,
+} as const;
+
+export type EventKind = keyof typeof eventKinds;

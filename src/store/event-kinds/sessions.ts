@@ -1,0 +1,2 @@
+/** Event kinds of `sessions`, each with one line for the docs. */
+export const sessionsEvents = {} as const;

@@ -1,0 +1,14 @@
+export type { DecisionKind, NewDecision } from './decision-requests.ts';
+export { decisionKinds, openDecision, settleDecision, voidDecisions } from './decision-requests.ts';
+export { effectsTopic, enqueueEffect } from './effects.ts';
+export type { EventKind } from './event-kinds/index.ts';
+export { eventKinds } from './event-kinds/index.ts';
+export type { Keyed, KeyedOutcome, KeyedRequest } from './idempotency.ts';
+export { idempotencyTtlMs, lookUpKey, onceForKey, purgeExpiredKeys, rememberKey } from './idempotency.ts';
+export type { Lease, LeaseSubject } from './leases.ts';
+export { acquireLease, checkFence, hasExpired, liveLease, releaseLease, renewLease } from './leases.ts';
+export type { DecisionRequestRow, EffectRow, EventRow, LeaseRow } from './schema/core.ts';
+export type { Schema } from './schema/index.ts';
+export { openSqlite } from './sqlite/open.ts';
+export type { NewEvent, Store, Tx } from './store.ts';
+export { eventsTopic } from './store.ts';

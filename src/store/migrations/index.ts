@@ -1,0 +1,8 @@
+import { core } from './0001-core.ts';
+import type { Migration } from './migration.ts';
+
+export type { Migration, StoreDialect } from './migration.ts';
+export { forbid, raise, run } from './migration.ts';
+
+/** Every migration, oldest first. Numbers: 0002 ledger, 0003 sessions, 0004 gate, 0005 review, 0006 forge, 0007 access. */
+export const migrations: readonly Migration[] = [core];

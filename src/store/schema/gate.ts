@@ -1,0 +1,3 @@
+/** Tables of `gate`. */
+// oxlint-disable-next-line typescript/no-empty-object-type -- filled by its migration
+export interface GateSchema {}
