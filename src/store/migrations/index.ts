@@ -1,8 +1,9 @@
 import { core } from './0001-core.ts';
+import { forge } from './0006-forge.ts';
 import type { Migration } from './migration.ts';
 
 export type { Migration, StoreDialect } from './migration.ts';
 export { forbid, raise, run } from './migration.ts';
 
 /** Every migration, oldest first. Numbers: 0002 ledger, 0003 sessions, 0004 gate, 0005 review, 0006 forge, 0007 access. */
-export const migrations: readonly Migration[] = [core];
+export const migrations: readonly Migration[] = [core, forge];
