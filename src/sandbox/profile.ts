@@ -44,6 +44,14 @@ export interface SandboxLimits {
   tmpBytes?: number;
 }
 
+/** What bounds a process tree with this driver on this machine (X-13). */
+export interface EnforcedLimits {
+  /** `session`: counted for each session alone; `user`: all sessions of the sandbox's user share one count. */
+  processes: 'session' | 'user' | 'none';
+  /** `cgroup`: a memory limit holds; `none`: there is no memory limit on this machine. */
+  memory: 'cgroup' | 'none';
+}
+
 /** A command ready to be executed by the session's shell wrapper or by `runInSandbox`. */
 export interface WrappedCommand {
   argv: readonly string[];
@@ -62,6 +70,8 @@ export interface Sandbox {
   readonly holds: boolean;
   /** The user that processes inside run as, where it differs from the server's (X-4); work folders are given to it. */
   readonly owner?: { uid: number; gid: number };
+  /** Which limits are really enforced; shown by `doctor` (X-13: without a cgroup "no memory limit" is said). */
+  readonly limits: EnforcedLimits;
   /**
    * Turns `command` (absolute program first) into what is really executed. Writes what it needs (arguments, filter) into
    * `stateFolder`, which must exist, be private and outside every sandbox. Throws `Fault` when a path is missing.
