@@ -6,6 +6,7 @@ export default defineConfig({
     include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'web/**/*.test.ts'],
     exclude: ['**/node_modules/**', 'test/agents-real/**', 'test/faults/**', 'test/conformance/**'],
     isolate: false,
+    reporters: ['default', './test/reporter.ts'],
     testTimeout: 20_000,
     hookTimeout: 60_000,
   },
