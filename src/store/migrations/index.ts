@@ -6,4 +6,4 @@ export type { Migration, StoreDialect } from './migration.ts';
 export { forbid, raise, run } from './migration.ts';
 
 /** Every migration, oldest first. Numbers: 0002 ledger, 0003 sessions, 0004 gate, 0005 review, 0006 forge, 0007 access. */
-export const migrations: readonly Migration[] = [core, forge];
+export const migrations: readonly Migration[] = [core, sessions, forge];
