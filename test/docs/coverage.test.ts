@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs';
+
+import { expect, test } from 'vitest';
+
+import { buildCoverage, quotedNumbers, renderCoverage } from './coverage-map.ts';
+
+test('every number of the specification has a test, a reason or an open issue', () => {
+  expect(buildCoverage().faults).toEqual([]);
+});
+
+test('docs/coverage.md is what the tests say (run `node scripts/coverage.ts`)', () => {
+  expect(readFileSync('docs/coverage.md', 'utf8')).toBe(renderCoverage(buildCoverage().rows));
+});
+
+test('numbers are read out of titles, ranges included', () => {
+  expect(quotedNumbers('refuses a cycle (L-28, S-9..S-11; TC-NEG-01; gate attacks 2, 15)')).toEqual([
+    'L-28',
+    'S-9',
+    'S-10',
+    'S-11',
+    'TC-NEG-01',
+    'gate attack 2',
+    'gate attack 15',
+  ]);
+});
