@@ -1,0 +1,142 @@
+import { z } from 'zod';
+
+import { anyId, pageQuery, shortText, text, timestamp } from './fields.ts';
+
+export const changeRisk = z.enum(['low', 'medium', 'critical']);
+
+export const pullRequestState = z.enum([
+  'open',
+  'in-review',
+  'changes-requested',
+  'approved',
+  'human-review',
+  'landing',
+  'landed',
+  'closed',
+]);
+
+export const findingView = z.object({
+  file: z.string().nullable(),
+  line: z.int().nullable(),
+  text: z.string(),
+  scenario: z.string().nullable(),
+  /** Only a finding with file, line and scenario blocks; the rest are notes. */
+  isBlocking: z.boolean(),
+});
+
+export const verdictView = z.object({
+  id: anyId,
+  reviewer: z.string(),
+  family: z.string(),
+  verdict: z.enum(['approve', 'request_changes']),
+  summary: z.string(),
+  findings: z.array(findingView),
+  headCommit: z.string(),
+  /** False when it came from an unsandboxed reviewer, or the head moved. */
+  isBinding: z.boolean(),
+  createdAt: timestamp,
+});
+export type VerdictView = z.infer<typeof verdictView>;
+
+export const checkView = z.object({
+  name: z.string(),
+  status: z.enum(['passed', 'failed', 'timed-out', 'skipped', 'running']),
+  exitCode: z.int().nullable(),
+  durationMs: z.number().nullable(),
+  outputTail: z.string().nullable(),
+});
+
+export const pullRequestView = z.object({
+  id: anyId,
+  number: z.int(),
+  repositoryId: anyId,
+  repository: z.string(),
+  taskId: anyId.nullable(),
+  title: z.string(),
+  body: z.string(),
+  author: z.string(),
+  branch: z.string(),
+  base: z.string(),
+  headCommit: z.string(),
+  baseCommit: z.string(),
+  state: pullRequestState,
+  risk: changeRisk.nullable(),
+  riskReasons: z.array(z.string()),
+  round: z.int(),
+  maxRounds: z.int(),
+  reviewer: z.string().nullable(),
+  verdicts: z.array(verdictView),
+  checks: z.array(checkView),
+  /** Why it has not landed, in one sentence; null when it has. */
+  waitsFor: z.string().nullable(),
+  landingId: anyId.nullable(),
+  decisionId: anyId.nullable(),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+});
+export type PullRequestView = z.infer<typeof pullRequestView>;
+
+export const diffView = z.object({
+  number: z.int(),
+  baseCommit: z.string(),
+  headCommit: z.string(),
+  files: z.array(
+    z.object({
+      path: z.string(),
+      oldPath: z.string().nullable(),
+      status: z.enum(['added', 'modified', 'deleted', 'renamed', 'copied', 'type-changed']),
+      added: z.int().nullable(),
+      removed: z.int().nullable(),
+      isBinary: z.boolean(),
+      /** Unified diff of the file; null when binary or left out. */
+      patch: z.string().nullable(),
+      /** Why this path is always for a human; null when it is not. */
+      humanOnly: z.string().nullable(),
+    }),
+  ),
+  /** Some patches were left out because the whole is too large. */
+  isTruncated: z.boolean(),
+});
+export type DiffView = z.infer<typeof diffView>;
+
+export const landingView = z.object({
+  id: anyId,
+  pullRequest: z.int(),
+  repositoryId: anyId,
+  mode: z.enum(['base', 'branch', 'pull-request']),
+  method: z.string(),
+  state: z.enum(['waiting', 'checking', 'landing', 'landed', 'refused', 'failed']),
+  candidateCommit: z.string().nullable(),
+  baseBefore: z.string().nullable(),
+  /** The commit that landed. */
+  commit: z.string().nullable(),
+  checks: z.array(checkView),
+  /** What was or was not done in the operator's own checkout, and the one command if there is something to do. */
+  checkout: z
+    .object({ effect: z.enum(['fast-forwarded', 'unchanged']), message: z.string(), command: z.string().nullable() })
+    .nullable(),
+  /** Commands that push the reviewed branch (mode `branch`). */
+  commands: z.array(z.string()),
+  message: z.string(),
+  landedBy: z.string().nullable(),
+  createdAt: timestamp,
+  endedAt: timestamp.nullable(),
+});
+export type LandingView = z.infer<typeof landingView>;
+
+export const pullRequestQuery = pageQuery.extend({
+  state: pullRequestState.optional(),
+  repository: z.string().max(128).optional(),
+  open: z.stringbool().optional(),
+});
+
+/** A human's act on a pull request in human review. */
+export const humanAct = z.object({ act: z.enum(['approve', 'retry', 'abandon']), note: text(4000).optional() });
+export type HumanAct = z.infer<typeof humanAct>;
+
+/** `head` is the head commit the human has seen; another head is refused. */
+export const landRequest = z.object({ head: z.string().max(64).optional(), wait: z.boolean().default(true) });
+export type LandRequest = z.infer<typeof landRequest>;
+
+export const revertRequest = z.object({ reason: shortText });
+export type RevertRequest = z.infer<typeof revertRequest>;

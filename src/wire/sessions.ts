@@ -1,0 +1,148 @@
+import { z } from 'zod';
+
+import { anyId, longText, pageQuery, shortText, timestamp } from './fields.ts';
+import { agentRole } from './work.ts';
+
+/** The eight states (S-9). */
+export const sessionState = z.enum([
+  'STARTING',
+  'RUNNING',
+  'ESCALATED',
+  'PAUSED',
+  'DONE',
+  'ABORTED',
+  'CRASHED',
+  'START_FAILED',
+]);
+
+export const escalationView = z.object({
+  id: anyId,
+  sessionId: anyId,
+  workKey: z.string(),
+  text: z.string(),
+  status: z.enum(['OPEN', 'ANSWERED', 'CLOSED']),
+  /** The decision that asks for its answer. */
+  decisionId: anyId.nullable(),
+  createdAt: timestamp,
+  answeredAt: timestamp.nullable(),
+  answeredBy: z.string().nullable(),
+  /** Whether the answer has reached the agent. */
+  delivery: z.enum(['pending', 'delivered']).nullable(),
+  closeReason: z.string().nullable(),
+});
+export type EscalationView = z.infer<typeof escalationView>;
+
+/** Whether a fact was told by the protocol or concluded from outside (decision 12 of the sessions part). */
+export const factSource = z.enum(['asserted', 'inferred']);
+
+export const sessionView = z.object({
+  id: anyId,
+  generation: z.int(),
+  workKey: z.string(),
+  project: z.string(),
+  role: agentRole,
+  agent: z.string(),
+  state: sessionState,
+  flags: z.object({
+    waitingApproval: z.boolean(),
+    unresponsive: z.boolean(),
+    stalled: z.boolean(),
+    takenOver: z.boolean(),
+    limitedUntil: timestamp.nullable(),
+  }),
+  /** Broker address; `pending-<work key>` until the peer was seen (S-27). */
+  peerId: z.string(),
+  lastSeenAt: timestamp.nullable(),
+  missedPolls: z.int(),
+  taskId: anyId.nullable(),
+  pullRequest: z.int().nullable(),
+  openEscalations: z.array(escalationView),
+  /** What the agent says it is doing. */
+  summary: z.string().nullable(),
+  /** Process id of the agent, while it lives. */
+  pid: z.int().nullable(),
+  sandbox: z.string(),
+  sources: z.object({ state: factSource, lastSeenAt: factSource }),
+  endReason: z.string().nullable(),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+  endedAt: timestamp.nullable(),
+});
+export type SessionView = z.infer<typeof sessionView>;
+
+/** What every surface says about the wall. */
+export const sandboxView = z.object({
+  driver: z.string(),
+  /** Whether "no agent can decide" is true on this instance. */
+  holds: z.boolean(),
+  /** One sentence for people; names cause and cure when it does not hold. */
+  message: z.string(),
+});
+export type SandboxView = z.infer<typeof sandboxView>;
+
+/** The one status function for CLI, console, MCP and phone. */
+export const statusView = z.object({
+  version: z.string(),
+  sandbox: sandboxView,
+  phase: z.int(),
+  broker: z.enum(['UP', 'DEGRADED', 'DOWN']),
+  /** True after `stop --all`: nothing is dispatched, landed or sent. */
+  halted: z.boolean(),
+  quota: z.object({ active: z.int(), max: z.int(), reviewers: z.int(), maxReviewers: z.int() }),
+  openDecisions: z.int(),
+  readyTasks: z.int(),
+  sessions: z.array(sessionView),
+  /** What the wall refused, counted by host. */
+  denied: z.array(z.object({ host: z.string(), count: z.int() })),
+});
+export type StatusView = z.infer<typeof statusView>;
+
+/** Work key, or id of a session: what the seven commands name. Judged by the supervisor, in its order of guards. */
+export const sessionName = z.string().max(400);
+
+export const startRequest = z.object({
+  workKey: z.string().max(400),
+  project: z.string().max(400),
+  agent: z.string().max(128).optional(),
+});
+export type StartRequest = z.infer<typeof startRequest>;
+
+export const answerRequest = z.object({ text: z.string().max(20_000) });
+export const reasonRequest = z.object({ reason: z.string().max(4000).optional() });
+
+/** `now` interrupts the turn; else the text waits for its end. */
+export const tellRequest = z.object({ text: longText, now: z.boolean().default(false) });
+export const toldView = z.object({
+  sessionId: anyId,
+  delivery: z.enum(['delivered', 'unconfirmed', 'not-delivered']),
+  message: z.string(),
+});
+export type ToldView = z.infer<typeof toldView>;
+
+/** What `stop --all` did. */
+export const stoppedAllView = z.object({
+  stopped: z.array(z.object({ sessionId: anyId, workKey: z.string(), savedRefs: z.array(z.string()) })),
+  durationMs: z.number(),
+});
+export type StoppedAllView = z.infer<typeof stoppedAllView>;
+
+export const sessionQuery = pageQuery.extend({ state: sessionState.optional(), living: z.stringbool().optional() });
+export const escalationQuery = z.object({ session: sessionName.optional() });
+
+export const logQuery = z.object({
+  generation: z.coerce.number().int().positive().optional(),
+  /** Byte offset in the journal to go on from. */
+  after: z.coerce.number().int().min(0).default(0),
+  limit: z.coerce.number().int().min(1).max(2000).default(200),
+});
+export const logPage = z.object({
+  sessionId: anyId,
+  generation: z.int(),
+  entries: z.array(z.object({ offset: z.int(), stream: z.enum(['in', 'out', 'err']), text: z.string() })),
+  nextOffset: z.int(),
+  /** Whether the generation has ended and nothing will follow. */
+  ended: z.boolean(),
+});
+export type LogPage = z.infer<typeof logPage>;
+
+export const haltRequest = z.object({ reason: shortText.optional() });
