@@ -6,7 +6,7 @@ runScripted(
     if (turn.memory.delivered) return mend(turn);
     turn.say('I will add `greetFormally` beside `greet`, with a test.');
     const answer = await turn.call('ask_human', {
-      question: 'Which word should the formal greeting begin with: "Good day" or "Greetings"?',
+      text: 'Which word should the formal greeting begin with: "Good day" or "Greetings"?',
     });
     const word = /greetings/i.test(answer) ? 'Greetings' : 'Good day';
     turn.write('src/greet.js', source(word, false));

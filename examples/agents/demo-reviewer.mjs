@@ -9,7 +9,7 @@ runScripted(
     if (source.includes('RangeError')) {
       turn.say('The guard is there and it is tested.');
       await turn.call('submit_review', {
-        decision: 'approve',
+        verdict: 'approve',
         summary: 'Correct and tested.',
         findings: [],
         coverage: files,
@@ -17,15 +17,14 @@ runScripted(
     } else {
       turn.say('An empty name gives a sentence without a name.');
       await turn.call('submit_review', {
-        decision: 'request_changes',
+        verdict: 'request_changes',
         summary: 'One case is missing.',
         coverage: files,
         findings: [
           {
             file: 'src/greet.js',
             line,
-            blocking: true,
-            title: 'Empty names are greeted',
+            text: 'Empty names are greeted',
             scenario: 'greetFormally("") answers "Good day, ." instead of refusing.',
           },
         ],

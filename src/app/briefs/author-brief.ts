@@ -1,0 +1,39 @@
+import { dataBlock } from './data-block.ts';
+
+/** What an author's first prompt is made of. */
+export interface AuthorBrief {
+  workKey: string;
+  title: string;
+  /** The request as the human wrote it; empty when the title says all. */
+  request: string;
+  branch: string;
+  base: string;
+  /** Checks that the candidate must pass, as shell-like lines for reading. */
+  checks: readonly string[];
+  /** What stood on the branch before, when a fresh session goes on with earlier work. */
+  earlierWork?: { summary: string; findings: string };
+}
+
+/** The first prompt of an author session: task, rules of the work folder, how to ask and how to finish (design section 7). */
+export function authorBrief(brief: AuthorBrief): string {
+  const checks =
+    brief.checks.length > 0 ? brief.checks.map((check) => `- ${check}`).join('\n') : '- none are configured';
+  return [
+    `You work on task ${brief.workKey}: ${brief.title}`,
+    ...(brief.request.trim() === '' ? [] : [`The request, as it was written:`, brief.request]),
+    ...(brief.earlierWork
+      ? [
+          'Earlier work stands on this branch already. Go on with it; do not start again.',
+          dataBlock('earlier work', brief.earlierWork.summary),
+          dataBlock('open findings', brief.earlierWork.findings),
+        ]
+      : []),
+    `How to work here:
+- You are in your own clone, on branch ${brief.branch}, which starts at ${brief.base}. Nobody else writes to it.
+- Commit what you want reviewed. Uncommitted files are not part of the change. Do not push; the change is taken from here.
+- A reviewer of another model family reads the change, then these checks run on it:
+${checks}
+- When something only a human can decide stops you, call the tool \`ask_human\` with one clear question and wait for its answer. Do not guess what you can ask.
+- When the change is complete and committed, call \`report_done\` with one sentence about it. Then end your turn.`,
+  ].join('\n\n');
+}
