@@ -1,0 +1,91 @@
+import { basename } from 'node:path';
+
+import type { AgentProfile } from './driver.ts';
+
+const acp = { driver: 'acp', environment: {}, stop: {}, quirks: {} } as const;
+
+/**
+ * Known agents. Commands, modes and graces as seen with the versions of "Real agents" in the specification; anything here
+ * may be overridden by the instance's configuration. Modes are the asking ones: agents do not start safe (trap 2).
+ */
+export const agentProfiles: readonly AgentProfile[] = [
+  {
+    ...acp,
+    name: 'claude-agent-acp',
+    command: ['claude-agent-acp'],
+    family: 'claude',
+    environmentNames: ['ANTHROPIC_API_KEY', 'ANTHROPIC_BASE_URL', 'CLAUDE_CODE_OAUTH_TOKEN', 'CLAUDE_CONFIG_DIR'],
+    environment: {
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+      DISABLE_AUTOUPDATER: '1',
+      MCP_TOOL_TIMEOUT: '2147483647',
+    },
+    mode: 'default',
+  },
+  {
+    ...acp,
+    name: 'codex-acp',
+    command: ['codex-acp'],
+    family: 'codex',
+    environmentNames: ['OPENAI_API_KEY', 'CODEX_API_KEY', 'CODEX_HOME'],
+    environment: { NO_BROWSER: '1' },
+    mode: 'agent',
+    sandboxedMode: 'agent-full-access',
+    // It took 2.1 s to end after its stdin.
+    stop: { endOfInputGraceMs: 2_500 },
+  },
+  {
+    ...acp,
+    name: 'gemini',
+    command: ['gemini', '--acp'],
+    family: 'gemini',
+    environmentNames: ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GEMINI_BASE_URL', 'GOOGLE_CLOUD_PROJECT'],
+    // Without this it starts itself again and the outer process passes no signal on.
+    environment: { GEMINI_CLI_NO_RELAUNCH: 'true' },
+    mode: 'default',
+  },
+  {
+    ...acp,
+    name: 'opencode',
+    command: ['opencode', 'acp'],
+    family: 'opencode',
+    environmentNames: ['OPENCODE_CONFIG', 'ANTHROPIC_API_KEY', 'OPENAI_API_KEY'],
+    environment: { OPENCODE_DISABLE_AUTOUPDATE: '1', OPENCODE_DISABLE_LSP_DOWNLOAD: '1' },
+    // Its modes choose an agent (build, plan), not what is asked; permissions come from its configuration.
+    mode: null,
+  },
+  {
+    ...acp,
+    name: 'copilot',
+    command: ['copilot', '--acp'],
+    family: 'copilot',
+    environmentNames: [
+      'COPILOT_GITHUB_TOKEN',
+      'COPILOT_PROVIDER_BASE_URL',
+      'COPILOT_PROVIDER_API_KEY',
+      'COPILOT_MODEL',
+    ],
+    environment: { COPILOT_AUTO_UPDATE: 'false' },
+    mode: null,
+  },
+];
+
+/** The known profile of this name, if any. */
+export function findAgentProfile(name: string): AgentProfile | undefined {
+  return agentProfiles.find((profile) => profile.name === name);
+}
+
+/**
+ * The profile of a configured command: a known one when the program's name is known, else a bare one. An unknown ACP agent
+ * sets no mode; the caller says so where it matters.
+ */
+export function profileForCommand(agent: {
+  name: string;
+  driver: 'acp' | 'command';
+  command: readonly string[];
+  family: string;
+}): AgentProfile {
+  const known = agent.driver === 'acp' ? findAgentProfile(basename(agent.command[0] ?? '')) : undefined;
+  const bare = { environmentNames: [], environment: {}, mode: null, stop: {}, quirks: {} };
+  return { ...bare, ...known, ...agent };
+}

@@ -1,0 +1,140 @@
+import type { Clock, Json, Result } from '../../kernel/index.ts';
+import type { Generation, StopOptions, StopReport } from '../host/index.ts';
+import type {
+  EventBatch,
+  LivenessEvent,
+  PermissionChoice,
+  PermissionView,
+  PromptVerdict,
+  QuestionAnswer,
+  QuestionView,
+  TurnOutcome,
+  TurnState,
+} from './driver-event.ts';
+
+/** A way to speak to a kind of agent. Claude Code's own stream protocol and `codex exec` will be two more. */
+export interface Driver {
+  readonly kind: string;
+  /**
+   * Takes hold of a generation's agent, freshly started or found alive after a restart of the server: its state is rebuilt
+   * from the two files alone (decision 6), what had been begun goes on where it stopped, and batches beyond `consumedTo`
+   * come to `sink`. Opening the conversation (initialize, session, mode) goes on by itself. Never waits for the agent.
+   */
+  attach(generation: Generation, options: AttachOptions, sink: DriverSink): Promise<AgentLink>;
+}
+
+/** What the caller knows about the session. */
+export interface AttachOptions {
+  profile: AgentProfile;
+  /** Working directory as the agent sees it. */
+  cwd: string;
+  /** MCP servers that the agent is to start, `chantier mcp` among them. */
+  mcpServers: readonly McpServerSpec[];
+  /** The conversation to go on with; left out: a new one. */
+  resume?: { conversationId: string };
+  /** Journal offset that is applied already. Default 0. */
+  consumedTo?: number;
+  clock?: Clock;
+  pace?: Partial<LinkPace>;
+}
+
+/** How often is probed and when flags are raised (ms); the defaults are decision 4's. */
+export interface LinkPace {
+  /** Ping interval while a turn is open. 1000. */
+  pingInTurnMs: number;
+  /** Ping interval while none is. 30 000. */
+  pingIdleMs: number;
+  /** Silence after which a pinged agent is unresponsive. 2500. */
+  unresponsiveAfterMs: number;
+  /** Silence in an open turn after which it is stalled. 300 000. */
+  stalledAfterMs: number;
+  /** How long a prompt may be without proof of delivery before it is `unconfirmed`. 10 000. */
+  unconfirmedAfterMs: number;
+  /** How long a mode may take to read back. 10 000. */
+  modeReadBackMs: number;
+}
+
+/** Where a link's news go. Calls come one at a time. */
+export interface DriverSink {
+  /** Applies a batch in one transaction with its offset. Nothing more is read until it resolves; a rejection is retried. */
+  apply(batch: EventBatch): Promise<void>;
+  /** Told in order with the batches. */
+  liveness(event: LivenessEvent): Promise<void> | void;
+  /** A batch could not be applied, or a file not be read; the link goes on trying. */
+  fault?(error: unknown): void;
+}
+
+/** A stdio MCP server in the agent's configuration. */
+export interface McpServerSpec {
+  name: string;
+  command: string;
+  args: readonly string[];
+  env: Readonly<Record<string, string>>;
+}
+
+/** One agent in the hands of this server. */
+export interface AgentLink {
+  readonly generation: Generation;
+  /** What is known now; rebuilt from the files after a restart. Decision rows are reconciled with `openRequests` at start. */
+  snapshot(): LinkSnapshot;
+  /**
+   * Sends a prompt. Idempotent by `promptId`: a prompt that is in the file already is not sent again. Refuses
+   * `turn_open`, `not_opened`, `generation_stopping`, `generation_ended`, `no_prompts` (drivers without an input).
+   */
+  prompt(promptId: string, text: string): Promise<Result<{ verdict: PromptVerdict }>>;
+  /** Cancels the open turn: the agent is told and every open request answered with cancelled. Safe without a turn. */
+  cancelTurn(): Promise<void>;
+  /** Answers a permission by kind. Safe to repeat. Refuses `request_unknown`, `request_settled`, `choice_not_offered`. */
+  answerPermission(requestId: string, choice: PermissionChoice | 'cancelled'): Promise<Result<undefined>>;
+  /** Answers a question. Safe to repeat. Refuses `request_unknown`, `request_settled`. */
+  answerQuestion(requestId: string, answer: QuestionAnswer): Promise<Result<undefined>>;
+  /** The ordered stop (decision 5): cancel, answers, latch, end of input, SIGTERM, SIGKILL, sweep. Safe to repeat. */
+  stop(options?: StopOptions & { cancelGraceMs?: number }): Promise<StopReport>;
+  /** Lets go and leaves the agent alone; what a stopping server does. */
+  detach(): Promise<void>;
+}
+
+/** A link's state at one moment. */
+export interface LinkSnapshot {
+  phase: 'launching' | 'opening' | 'open' | 'failed' | 'ended';
+  turn: TurnState;
+  openPromptId: string | null;
+  conversationId: string | null;
+  mode: string | null;
+  permissions: PermissionView[];
+  questions: QuestionView[];
+  /** Every prompt of this generation. */
+  prompts: { promptId: string; verdict: PromptVerdict; outcome?: TurnOutcome }[];
+  isUnresponsive: boolean;
+  isStalled: boolean;
+  consumedTo: number;
+}
+
+/** What is to be known about an agent, as data. The command and its environment reach the process through the sandbox. */
+export interface AgentProfile {
+  /** `claude-agent-acp`, `codex-acp`, …, or the name given in the configuration. */
+  name: string;
+  driver: 'acp' | 'command';
+  /** Program and arguments; the program is resolved to an absolute path when the agent is registered. */
+  command: readonly string[];
+  /** Provider family; reviewers come from another one. */
+  family: string;
+  /** Names of variables that the operator may hand over (keys, addresses). */
+  environmentNames: readonly string[];
+  /** Variables that it always gets. */
+  environment: Readonly<Record<string, string>>;
+  /** The permission mode to set and read back; `null` where the agent's own configuration decides. */
+  mode: string | null;
+  /** The mode inside a sandbox that holds (X-11), where it differs. */
+  sandboxedMode?: string;
+  stop: StopOptions;
+  quirks: AgentQuirks;
+}
+
+/** Ways in which agents differ from the protocol. */
+export interface AgentQuirks {
+  /** How a `command` agent takes prompts: not at all, or as lines on stdin. Default none. */
+  input?: 'none' | 'lines';
+  /** Members added to `session/new` as `_meta`. */
+  sessionMeta?: Record<string, Json>;
+}

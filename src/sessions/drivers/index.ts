@@ -1,0 +1,30 @@
+/** Drivers: one event model and one link for every kind of agent (decisions 3 to 6 and 8). */
+export { acpDriver } from './acp/acp-driver.ts';
+export { agentProfiles, findAgentProfile, profileForCommand } from './agent-profiles.ts';
+export { commandDriver } from './command/command-driver.ts';
+export type {
+  AgentLink,
+  AgentProfile,
+  AgentQuirks,
+  AttachOptions,
+  Driver,
+  DriverSink,
+  LinkPace,
+  LinkSnapshot,
+  McpServerSpec,
+} from './driver.ts';
+export type {
+  DriverEvent,
+  EventBatch,
+  LivenessEvent,
+  PermissionChoice,
+  PermissionView,
+  PromptVerdict,
+  QuestionAnswer,
+  QuestionView,
+  StartFailure,
+  ToolCallView,
+  TurnOutcome,
+  TurnState,
+} from './driver-event.ts';
+export { driverFor } from './driver-for.ts';

@@ -1,0 +1,213 @@
+import { linkSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { access } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
+
+import { Fault, ok, refuse, systemClock } from '../../kernel/index.ts';
+import type { Clock, Result } from '../../kernel/index.ts';
+import { fedUpTo } from './feeder.ts';
+import { filesOf } from './generation-files.ts';
+import type { BirthRecord, ExitRecord, GenerationFiles, LatchRecord, ProcessRecord } from './generation-files.ts';
+import { Inbox } from './inbox.ts';
+import type { AppendedFrame } from './inbox.ts';
+import { JournalReader } from './journal-reader.ts';
+import type { ReaderBounds } from './journal-reader.ts';
+import { bootId, isAlive } from './process-identity.ts';
+import { readStderrTail } from './stderr-ring.ts';
+import { stopGeneration } from './stop-generation.ts';
+import type { StopOptions, StopReport } from './stop-generation.ts';
+import { watchFolder } from './watch-folder.ts';
+
+/** A folder without identities after this long has failed to start and is never started again (design section 7). */
+export const launchLimitMs = 5_000;
+/** How long an agent that is gone may be without exit status while its wrapper lives (ms). */
+const exitStatusGraceMs = 400;
+
+/** What is known of a generation's process, most certain first (decision 4): exit file, then pid and start time. */
+export type GenerationState =
+  /** The wrapper is still connecting the agent; left by `running`, `ended` or `start-failed`. */
+  | { phase: 'launching' }
+  /** No identities within 5 s; final. */
+  | { phase: 'start-failed'; reason: string }
+  | { phase: 'running'; record: ProcessRecord }
+  /** Final. `gone`: no status was written (the wrapper was killed too); `rebooted`: the machine was started again. */
+  | { phase: 'ended'; cause: 'exit-status' | 'gone' | 'rebooted'; code?: number };
+
+/** Opens the folder of a generation that this or an earlier server started; refuses when there is none. */
+export async function openGeneration(folder: string, options: { clock?: Clock } = {}): Promise<Result<Generation>> {
+  const files = filesOf(folder);
+  try {
+    await access(folder);
+  } catch {
+    return refuse('not-found', 'generation_not_found', `There is no generation in ${folder}; start one.`);
+  }
+  const birth = readRecord<BirthRecord>(files.birth) ?? bornAt(folder);
+  return ok(new Generation(files, birth, await Inbox.open(files), options.clock ?? systemClock));
+}
+
+/** One process start of one session: its two append-only files, its processes and its end. Used by one server at a time. */
+export class Generation {
+  readonly files: GenerationFiles;
+  /** `<session>/<generation>`, the value of the environment marker. */
+  readonly run: string;
+  readonly startedAtMs: number;
+  readonly #inbox: Inbox;
+  readonly #clock: Clock;
+  #final: GenerationState | undefined;
+  #goneSince: number | undefined;
+  #latch: LatchRecord | undefined;
+
+  constructor(files: GenerationFiles, birth: BirthRecord, inbox: Inbox, clock: Clock) {
+    this.files = files;
+    this.run = birth.run;
+    this.startedAtMs = birth.startedAtMs;
+    this.#inbox = inbox;
+    this.#clock = clock;
+    this.#latch = readRecord<LatchRecord>(files.stop);
+  }
+
+  /** Reads the present state from the files and the process table; cheap, never wrong about an end, final ones are kept. */
+  look(): GenerationState {
+    if (this.#final) return this.#final;
+    const state = this.#read();
+    if (state.phase === 'ended' || state.phase === 'start-failed') this.#final = state;
+    return state;
+  }
+
+  /** The identities of its processes, once they are written; kept readable after the end. */
+  record(): ProcessRecord | undefined {
+    return readRecord<ProcessRecord>(this.files.pid);
+  }
+
+  /** Calls `look` when anything may have changed: journal grown, exit, pid (each 250 ms in any case). Answers how to end it. */
+  watch(look: () => void): () => void {
+    return watchFolder(this.files.folder, look);
+  }
+
+  /** Appends one frame for the agent. Refuses after the latch and after the end: it could not be delivered any more. */
+  async append(frame: string): Promise<Result<AppendedFrame>> {
+    if (this.latch())
+      return refuse('wrong-state', 'generation_stopping', `${this.run} is being stopped; start a new one.`);
+    const { phase } = this.look();
+    if (phase === 'ended' || phase === 'start-failed')
+      return refuse('wrong-state', 'generation_ended', `The process of ${this.run} has ended; start a new one.`);
+    return ok(await this.#inbox.append(frame));
+  }
+
+  /** Whether the feeder has passed everything before `end` on to the agent's stdin; `undefined` when that cannot be seen. */
+  hasFed(end: number): boolean | undefined {
+    const position = fedUpTo(this.record()?.feeder, this.files.inbox);
+    return position === undefined ? undefined : position >= end;
+  }
+
+  /** A reader of what the agent said, from byte `from` (the start of a line). */
+  readJournal(from = 0, bounds: ReaderBounds = {}): Promise<JournalReader> {
+    return JournalReader.open(this.files.journal, from, bounds);
+  }
+
+  /** A reader of what was said to the agent. */
+  readInbox(): Promise<JournalReader> {
+    return JournalReader.open(this.files.inbox);
+  }
+
+  /** Bytes said to the agent so far. */
+  inboxSize(): number {
+    return statSync(this.files.inbox).size;
+  }
+
+  /** Bytes in the journal now. */
+  journalSize(): number {
+    return statSync(this.files.journal).size;
+  }
+
+  /** Whether nothing more can come into the journal: the agent has ended and the appender with it. */
+  isJournalComplete(): boolean {
+    const state = this.look();
+    if (state.phase !== 'ended') return state.phase === 'start-failed';
+    const appender = this.record()?.appender;
+    return !appender || state.cause === 'rebooted' || !isAlive(appender);
+  }
+
+  /** The newest `maxBytes` (default 64 KiB) of stderr. */
+  stderrTail(maxBytes = 64 * 1024): Promise<string> {
+    return readStderrTail(this.files.stderr, maxBytes);
+  }
+
+  /** The latch of an ordered stop, if it has fallen. */
+  latch(): LatchRecord | undefined {
+    return (this.#latch ??= readRecord<LatchRecord>(this.files.stop));
+  }
+
+  /** Lets the latch fall, once; answers the one that holds. What the journal says from there on does not count. */
+  setLatch(): LatchRecord {
+    const existing = this.latch();
+    if (existing) return existing;
+    const latch: LatchRecord = { at: this.#clock.now(), journalOffset: this.journalSize() };
+    const draft = `${this.files.stop}.new`;
+    writeFileSync(draft, JSON.stringify(latch), { mode: 0o600 });
+    try {
+      linkSync(draft, this.files.stop);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+    rmSync(draft, { force: true });
+    return (this.#latch = readRecord<LatchRecord>(this.files.stop) ?? latch);
+  }
+
+  /** Ends every process of the generation in order (decision 5); safe to call twice and after the end. */
+  stop(options: StopOptions = {}): Promise<StopReport> {
+    return stopGeneration(this, options);
+  }
+
+  /** Lets go of the files; the agent goes on without noticing. */
+  close(): Promise<void> {
+    return this.#inbox.close();
+  }
+
+  #read(): GenerationState {
+    const record = this.record();
+    if (!record) return this.#readLaunch();
+    const exit = readRecord<ExitRecord>(this.files.exit);
+    if (exit) return { phase: 'ended', cause: 'exit-status', code: exit.code };
+    if (record.bootId !== bootId()) return { phase: 'ended', cause: 'rebooted' };
+    if (isAlive(record.agent)) return { phase: 'running', record };
+    return this.#readGone(record);
+  }
+
+  /** The agent is gone and its status not there (yet): a living wrapper gets a moment to write it. */
+  #readGone(record: ProcessRecord): GenerationState {
+    this.#goneSince ??= this.#clock.monotonic();
+    const isAwaited = isAlive(record.wrapper) && this.#clock.monotonic() - this.#goneSince < exitStatusGraceMs;
+    if (isAwaited) return { phase: 'running', record };
+    const exit = readRecord<ExitRecord>(this.files.exit);
+    return exit ? { phase: 'ended', cause: 'exit-status', code: exit.code } : { phase: 'ended', cause: 'gone' };
+  }
+
+  #readLaunch(): GenerationState {
+    if (this.#clock.now() - this.startedAtMs < launchLimitMs) return { phase: 'launching' };
+    // The wrapper looks at the latch after it wrote the identities, we look for them after we set it: one of us sees the other.
+    this.setLatch();
+    const record = this.record();
+    if (record) return { phase: 'running', record };
+    return { phase: 'start-failed', reason: `no process within ${launchLimitMs / 1000} s` };
+  }
+}
+
+function readRecord<T>(path: string): T | undefined {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new Fault('generation_unreadable', `${path} cannot be read; check its permissions`, { cause: error });
+  }
+  return JSON.parse(text) as T;
+}
+
+/** A folder whose server died before it wrote the first record: its name and its age say the same. */
+function bornAt(folder: string): BirthRecord {
+  return {
+    version: 1,
+    run: `${basename(dirname(folder))}/${basename(folder)}`,
+    startedAtMs: statSync(folder).birthtimeMs,
+  };
+}

@@ -1,0 +1,14 @@
+/** The session host: the wrapper, the two append-only files and the processes of one generation (design section 7). */
+export { runMarker, runMarkerName } from './generation-files.ts';
+export type { ExitRecord, GenerationFiles, LatchRecord, ProcessRecord } from './generation-files.ts';
+export { Generation, launchLimitMs, openGeneration } from './generation.ts';
+export type { GenerationState } from './generation.ts';
+export type { AppendedFrame } from './inbox.ts';
+export { JournalReader } from './journal-reader.ts';
+export type { JournalLine, ReaderBounds } from './journal-reader.ts';
+export { bootId, isAlive } from './process-identity.ts';
+export type { ProcessIdentity } from './process-identity.ts';
+export { findRunProcesses } from './run-processes.ts';
+export { generationFolder, startGeneration } from './start-generation.ts';
+export type { GenerationSpec } from './start-generation.ts';
+export type { StopOptions, StopReport } from './stop-generation.ts';

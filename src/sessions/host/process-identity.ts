@@ -1,0 +1,76 @@
+import { readFileSync, readdirSync } from 'node:fs';
+
+/** One process for good: a pid alone may be given to another process later. */
+export interface ProcessIdentity {
+  pid: number;
+  /** Field 22 of `/proc/<pid>/stat`: clock ticks after boot. */
+  startTime: number;
+}
+
+/** A row of the process table. */
+export interface ProcessRow extends ProcessIdentity {
+  parent: number;
+  group: number;
+  /** One letter of `/proc/<pid>/stat`; `Z` and `X` are dead already. */
+  state: string;
+}
+
+/** The row of `pid`, or `undefined` when there is no such process. */
+export function readProcess(pid: number): ProcessRow | undefined {
+  let stat: string;
+  try {
+    stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  } catch {
+    return undefined;
+  }
+  // The name stands in parentheses and may hold anything, spaces and parentheses included.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return {
+    pid,
+    state: fields[0] ?? 'X',
+    parent: Number(fields[1]),
+    group: Number(fields[2]),
+    startTime: Number(fields[19]),
+  };
+}
+
+/** Whether exactly this process still runs; a zombie does not. */
+export function isAlive(identity: ProcessIdentity): boolean {
+  const row = readProcess(identity.pid);
+  return row !== undefined && row.startTime === identity.startTime && !isDead(row);
+}
+
+/** Sends `signal` if exactly this process still runs; answers whether it did. */
+export function signalProcess(identity: ProcessIdentity, signal: NodeJS.Signals): boolean {
+  if (!isAlive(identity)) return false;
+  try {
+    process.kill(identity.pid, signal);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** All living processes of the machine that this user can see. */
+export function readProcessTable(): ProcessRow[] {
+  const rows: ProcessRow[] = [];
+  for (const name of readdirSync('/proc')) {
+    const pid = Number(name);
+    if (!Number.isInteger(pid)) continue;
+    const row = readProcess(pid);
+    if (row && !isDead(row)) rows.push(row);
+  }
+  return rows;
+}
+
+let knownBootId: string | undefined;
+
+/** The machine's boot id; changes with every start of the machine. */
+export function bootId(): string {
+  knownBootId ??= readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
+  return knownBootId;
+}
+
+function isDead(row: ProcessRow): boolean {
+  return row.state === 'Z' || row.state === 'X';
+}
