@@ -60,15 +60,42 @@ export async function readHead(db: Kysely<Schema>): Promise<{ seq: number; hash:
   return { seq: head?.seq ?? 0, hash: head?.hash ?? genesisHash };
 }
 
-/** Appends an event with its place in the sequence; only where one writer holds the database (SQLite). */
-export async function appendSequenced(db: Kysely<Schema>, event: NewEvent, at: number): Promise<string> {
-  const row = eventRow(event, at);
-  const head = await readHead(db);
-  const seq = head.seq + 1;
-  const hash = chainHash(head.hash, seq, row);
-  await db
-    .insertInto('event')
-    .values({ ...row, seq, prev_hash: head.hash, hash })
-    .execute();
-  return row.id;
+/** An event at its place in the sequence. */
+export type SequencedRow = UnsequencedRow & { seq: number; prev_hash: string; hash: string };
+
+/** Gives each row, in order, its number and its link to the one before; `head` is the newest event so far. */
+export function chainOn(head: { seq: number; hash: string }, rows: readonly UnsequencedRow[]): SequencedRow[] {
+  let { seq, hash } = head;
+  return rows.map((row) => {
+    const previous = hash;
+    seq += 1;
+    hash = chainHash(previous, seq, row);
+    return { ...row, seq, prev_hash: previous, hash };
+  });
+}
+
+/** Appends events with their places in the sequence; only where one writer holds the database (SQLite). */
+export async function appendSequenced(db: Kysely<Schema>, rows: readonly UnsequencedRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  await insertEvents(db, chainOn(await readHead(db), rows));
+}
+
+/** Appends events without their places; the sequencer gives them (PostgreSQL). */
+export async function appendUnsequenced(db: Kysely<Schema>, rows: readonly UnsequencedRow[]): Promise<void> {
+  await insertEvents(
+    db,
+    rows.map((row) => ({ ...row, seq: null, prev_hash: null, hash: null })),
+  );
+}
+
+/** Both databases limit the parameters of one statement. */
+const rowsPerInsert = 500;
+
+async function insertEvents(db: Kysely<Schema>, rows: readonly Omit<EventRow, 'ord'>[]): Promise<void> {
+  for (let from = 0; from < rows.length; from += rowsPerInsert) {
+    await db
+      .insertInto('event')
+      .values(rows.slice(from, from + rowsPerInsert))
+      .execute();
+  }
 }

@@ -1,3 +1,5 @@
+import { sql } from 'kysely';
+
 import {
   canonicalJson,
   digestOf,
@@ -7,6 +9,7 @@ import {
   type Refused,
   type Result,
 } from '../kernel/index.ts';
+import { markKeyed } from './gather.ts';
 import type { Tx } from './store.ts';
 
 /** How long a key is remembered by default: 24 h (S-7). */
@@ -40,6 +43,7 @@ export async function lookUpKey<T>(tx: Tx, request: KeyedRequest): Promise<Keyed
       ),
     };
   }
+  await serialiseKey(tx, request);
   const known = await tx.db
     .selectFrom('idempotency_key')
     .selectAll()
@@ -62,6 +66,15 @@ export async function lookUpKey<T>(tx: Tx, request: KeyedRequest): Promise<Keyed
   };
 }
 
+/**
+ * On PostgreSQL, lets one transaction at a time work on a key: a second client with the same key, or the repetition after
+ * a lost COMMIT answer, waits for the first to end and then sees its record.
+ */
+async function serialiseKey(tx: Tx, request: KeyedRequest): Promise<void> {
+  if (tx.dialect !== 'postgres') return;
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`${request.scope}\n${request.key}`}, 0))`.execute(tx.db);
+}
+
 /** Stores the answer under its key, in the transaction of the effect; refusals leave no record (S-22). */
 export async function rememberKey(tx: Tx, request: KeyedRequest, value: Json): Promise<void> {
   const row = {
@@ -76,6 +89,7 @@ export async function rememberKey(tx: Tx, request: KeyedRequest, value: Json): P
     .values({ scope: request.scope, key: request.key, ...row })
     .onConflict((conflict) => conflict.columns(['scope', 'key']).doUpdateSet(row))
     .execute();
+  markKeyed(tx);
 }
 
 /** An answer with whether it is a replay of an earlier one. */

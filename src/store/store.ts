@@ -23,7 +23,7 @@ export interface Tx {
   readonly db: Kysely<Schema>;
   /** Epoch ms when the transaction began; the one "now" of the use case. */
   readonly now: number;
-  /** Appends one event and gives its id. */
+  /** Appends one event and gives its id. It is written at the end of the transaction, in the order of the calls. */
   emit(event: NewEvent): Promise<string>;
   /** After commit, wakes whoever listens to `topic`, here and on other nodes. A hint only: timers wake them anyway. */
   wake(topic: string, subject?: string): void;
@@ -45,6 +45,8 @@ export interface Store {
   readonly read: Kysely<Schema>;
   /** Calls `listener` with the subject after each wake-up of `topic`; returns the function that ends it. */
   onWake(topic: string, listener: (subject: string) => void): () => void;
+  /** Resolves when every event committed before the call is sequenced, so that readers see it (at once on SQLite). */
+  settled(): Promise<void>;
   /** Ends waiting work and closes every connection; safe twice. */
   close(): Promise<void>;
 }

@@ -3,22 +3,32 @@ export interface WakeHub {
   on(topic: string, listener: (subject: string) => void): () => void;
   /** Calls the listeners of `topic` in a later turn, so that a commit never runs their code. */
   fire(topic: string, subject: string): void;
+  /** Calls every listener with the subject `''` ("look at everything"): after wake-ups may have been missed. */
+  fireAll(): void;
 }
 
+/** An empty hub. A listener that throws surfaces as an uncaught exception: it is a bug, not the committer's failure. */
 export function createWakeHub(): WakeHub {
   const listeners = new Map<string, Set<(subject: string) => void>>();
+  const fire = (topic: string, subject: string): void => {
+    if (!listeners.has(topic)) return;
+    setImmediate(() => {
+      for (const listener of listeners.get(topic) ?? []) listener(subject);
+    });
+  };
   return {
     on(topic, listener) {
       const set = listeners.get(topic) ?? new Set();
-      listeners.set(topic, set.add(listener));
-      return () => void set.delete(listener);
+      const own = (subject: string): void => listener(subject);
+      listeners.set(topic, set.add(own));
+      return () => {
+        set.delete(own);
+        if (set.size === 0 && listeners.get(topic) === set) listeners.delete(topic);
+      };
     },
-    fire(topic, subject) {
-      const set = listeners.get(topic);
-      if (!set || set.size === 0) return;
-      setImmediate(() => {
-        for (const listener of set) listener(subject);
-      });
+    fire,
+    fireAll() {
+      for (const topic of listeners.keys()) fire(topic, '');
     },
   };
 }

@@ -1,4 +1,5 @@
 import { core } from './0001-core.ts';
+import { sessions } from './0003-sessions.ts';
 import { forge } from './0006-forge.ts';
 import type { Migration } from './migration.ts';
 
@@ -6,4 +7,9 @@ export type { Migration, StoreDialect } from './migration.ts';
 export { forbid, raise, run } from './migration.ts';
 
 /** Every migration, oldest first. Numbers: 0002 ledger, 0003 sessions, 0004 gate, 0005 review, 0006 forge, 0007 access. */
-export const migrations: readonly Migration[] = [core, sessions, forge];
+export const migrations: readonly Migration[] = [
+  core,
+  // One line each, so that parallel work merges.
+  sessions,
+  forge,
+];

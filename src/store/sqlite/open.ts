@@ -1,11 +1,12 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { DatabaseSync } from 'node:sqlite';
 
 import { Kysely } from 'kysely';
 
 import { type Clock, Fault, isRefused, systemClock } from '../../kernel/index.ts';
 import { appendSequenced } from '../events.ts';
+import { gather } from '../gather.ts';
 import { migrate } from '../migrate.ts';
+import { createNestingGuard } from '../nesting.ts';
 import type { Schema } from '../schema/index.ts';
 import { eventsTopic, type Store, type Tx } from '../store.ts';
 import { createWakeHub } from '../wake.ts';
@@ -35,24 +36,25 @@ export async function openSqlite(file: string, options: { clock?: Clock } = {}):
   const reader = new DatabaseSync(file, { readOnly: true, timeout: 5000 });
   const read = new Kysely<Schema>({ dialect: nodeSqliteDialect(reader) });
   const hub = createWakeHub();
-  const inside = new AsyncLocalStorage<true>();
+  const nesting = createNestingGuard();
   const takeTurn = createMutex();
   let closed = false;
 
   async function tx<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
-    if (inside.getStore()) throw new Error('store.tx was called inside another transaction; pass its `tx` on instead');
+    nesting.refuse();
     if (closed) throw new Fault('store_closed', 'The store is closed.');
-    return takeTurn(() => inside.run(true, () => inOneTransaction(fn)));
+    return takeTurn(() => nesting.run(() => inOneTransaction(fn)));
   }
 
   async function inOneTransaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
-    const wakes: [string, string][] = [];
+    const gathered = gather('sqlite', db, clock.now(), async () => {});
     let turnOver = false;
     const turn = setImmediate(() => (turnOver = true));
     writer.exec('BEGIN IMMEDIATE');
     let result: T;
     try {
-      result = await fn(openTx(wakes));
+      result = await fn(gathered.tx);
+      if (!isRefused(result)) await appendSequenced(db, gathered.events);
       if (turnOver)
         throw new Error(
           'a transaction waited for something other than the database; do I/O after commit, by an effect',
@@ -68,23 +70,9 @@ export async function openSqlite(file: string, options: { clock?: Clock } = {}):
       return result;
     }
     commit(writer);
-    for (const [topic, subject] of wakes) hub.fire(topic, subject);
+    for (const [topic, subject] of gathered.wakes()) hub.fire(topic, subject);
+    if (gathered.events.length > 0) hub.fire(eventsTopic, '');
     return result;
-  }
-
-  function openTx(wakes: [string, string][]): Tx {
-    const now = clock.now();
-    return {
-      dialect: 'sqlite',
-      db,
-      now,
-      emit: (event) => {
-        wakes.push([eventsTopic, '']);
-        return appendSequenced(db, event, now);
-      },
-      wake: (topic, subject = '') => void wakes.push([topic, subject]),
-      lock: async () => {},
-    };
   }
 
   return {
@@ -93,6 +81,7 @@ export async function openSqlite(file: string, options: { clock?: Clock } = {}):
     tx,
     read,
     onWake: hub.on,
+    settled: async () => {},
     async close() {
       if (closed) return;
       await takeTurn(async () => {
