@@ -59,6 +59,8 @@ export const reviewSubmission = z.object({
     )
     .max(100)
     .default([]),
+  /** Files of the change that were really read; an approval that leaves one out does not count. */
+  coverage: z.array(z.string().max(4096)).max(10_000).default([]),
 });
 export type ReviewSubmission = z.infer<typeof reviewSubmission>;
 export const reviewReceipt = z.object({

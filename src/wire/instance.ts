@@ -51,17 +51,16 @@ export const doctorReport = z.object({
 });
 export type DoctorReport = z.infer<typeof doctorReport>;
 
-/** One setting with its value and where the value comes from. */
+/** One setting with its value and where the value comes from; `Config.show` of `config` gives exactly this. */
 export const settingView = z.object({
   name: z.string(),
   value: json,
-  source: z.enum(['default', 'file', 'environment', 'operator']),
+  source: z.enum(['default', 'environment', 'operator']),
   default: json,
-  unit: z.string().nullable(),
+  /** What it may be, with its unit. */
+  form: z.string(),
   help: z.string(),
   env: z.string().nullable(),
-  /** `instance`: never from a repository's file. */
-  scope: z.enum(['instance', 'repository']),
   change: z.enum(['operator', 'proof', 'fresh-proof', 'restart-only']),
 });
 export type SettingView = z.infer<typeof settingView>;

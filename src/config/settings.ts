@@ -1,0 +1,179 @@
+import type { Setting, SettingKind } from './setting.ts';
+
+const integer = (min: number, max: number): SettingKind => ({ type: 'integer', min, max });
+const seconds = (min: number, max: number): SettingKind => ({ type: 'duration', minMs: min * 1000, maxMs: max * 1000 });
+const text = (pattern: RegExp, form: string): SettingKind => ({ type: 'text', pattern, form });
+const path = text(/^$|^\/.{0,4000}$/, 'empty or an absolute path');
+
+/**
+ * Every setting of the instance. None of them can come from a repository's `chantier.yml`: sandbox, phase, limits and users
+ * belong to the instance (design section 4). Strongest first: environment, what an operator set, default.
+ */
+export const settings = {
+  port: {
+    env: 'CHANTIER_PORT',
+    default: 4747,
+    kind: integer(0, 65_535),
+    help: 'TCP port of console and API on 127.0.0.1; 0 takes a free one.',
+    change: 'restart-only',
+  },
+  autostart: {
+    env: 'CHANTIER_AUTOSTART',
+    default: true,
+    kind: { type: 'flag' },
+    help: 'Whether a command that needs the server starts it when none runs.',
+    change: 'operator',
+  },
+  'log.level': {
+    env: 'CHANTIER_LOG_LEVEL',
+    default: 'info',
+    kind: { type: 'choice', values: ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] },
+    help: 'How much the server writes to its log.',
+    change: 'operator',
+  },
+  sandbox: {
+    env: 'CHANTIER_SANDBOX',
+    default: 'auto',
+    kind: text(
+      /^(auto|bubblewrap|seatbelt|none|user:[a-z_][a-z0-9_-]{0,31})$/,
+      'auto, bubblewrap, seatbelt, none or user:<name>',
+    ),
+    help: 'The wall around agents. With none the promise "no agent can decide" does not hold.',
+    change: 'fresh-proof',
+  },
+  'gate.phase': {
+    env: 'CHANTIER_PHASE',
+    default: 1,
+    kind: integer(1, 4),
+    help: 'Operating phase (G-23): 1 read-only, 2 writes are judged, 3 and alerts, 4 and self-extension. The environment can only lower it.',
+    change: 'fresh-proof',
+  },
+  'gate.singleUseTtl': {
+    env: null,
+    default: 900_000,
+    kind: seconds(60, 3600),
+    help: 'How long a single-use approval of one call lives.',
+    change: 'proof',
+  },
+  'gate.wait': {
+    env: null,
+    default: 'park',
+    kind: { type: 'choice', values: ['park', 'hold'] },
+    help: 'Whether a call that waits for a human returns at once (park) or stays open (hold).',
+    change: 'proof',
+  },
+  'sessions.maxActive': {
+    env: 'CHANTIER_MAX_ACTIVE',
+    default: 5,
+    kind: integer(1, 64),
+    help: 'How many author sessions may be open at once (S-19, S-73).',
+    change: 'proof',
+  },
+  'sessions.quotaCounts': {
+    env: null,
+    default: 'open',
+    kind: { type: 'choice', values: ['open', 'working'] },
+    help: 'Whether the quota counts open sessions (as the seed does) or only running turns.',
+    change: 'proof',
+  },
+  'sessions.startTimeout': {
+    env: null,
+    default: 30_000,
+    kind: seconds(5, 120),
+    help: 'How long a new session may take until its agent is seen (S-29).',
+    change: 'operator',
+  },
+  'sessions.livenessTimeout': {
+    env: null,
+    default: 30_000,
+    kind: seconds(5, 300),
+    help: 'How long a seen agent may take until its first sign of life (S-29).',
+    change: 'operator',
+  },
+  'sessions.pollInterval': {
+    env: null,
+    default: 10_000,
+    kind: seconds(1, 60),
+    help: 'Length of the supervision cycle (S-42).',
+    change: 'operator',
+  },
+  'sessions.hungTimeout': {
+    env: null,
+    default: 120_000,
+    kind: seconds(10, 3600),
+    help: 'How long an unresponsive agent may stay so in an open turn before it counts as crashed.',
+    change: 'operator',
+  },
+  'sessions.stallTimeout': {
+    env: null,
+    default: 1_800_000,
+    kind: seconds(60, 86_400),
+    help: 'How long a turn may stay without an event before it is cancelled.',
+    change: 'operator',
+  },
+  'review.maxReviewers': {
+    env: null,
+    default: 2,
+    kind: integer(1, 16),
+    help: 'How many reviewer and QA sessions may be open at once, beside the authors.',
+    change: 'proof',
+  },
+  'review.maxRounds': {
+    env: null,
+    default: 3,
+    kind: integer(1, 10),
+    help: 'How many rounds of review before humans are asked (R-14).',
+    change: 'proof',
+  },
+  'review.skipRiskAssessment': {
+    env: null,
+    default: false,
+    kind: { type: 'flag' },
+    help: 'Turns the risk gate off (R-6). Reduces safety.',
+    change: 'fresh-proof',
+  },
+  'land.auto': {
+    env: null,
+    default: 'none',
+    kind: { type: 'choice', values: ['none', 'low', 'medium'] },
+    help: 'Up to which change risk a reviewed change lands without a human; never for critical, and off without a sandbox.',
+    change: 'fresh-proof',
+  },
+  'workspace.root': {
+    env: 'CHANTIER_WORK_ROOT',
+    default: '',
+    kind: path,
+    help: 'Folder for the clones of sessions; empty = <home>-work.',
+    change: 'restart-only',
+  },
+  'workspace.slots': {
+    env: null,
+    default: 2,
+    kind: integer(1, 64),
+    help: 'How many set-ups, builds and checks run at once on this machine.',
+    change: 'operator',
+  },
+  'idempotency.ttl': {
+    env: null,
+    default: 86_400_000,
+    kind: seconds(60, 604_800),
+    help: 'How long an idempotency key is remembered (S-7).',
+    change: 'operator',
+  },
+  'events.buffer': {
+    env: null,
+    default: 1000,
+    kind: integer(10, 100_000),
+    help: 'How many events wait for one slow client before its stream is ended.',
+    change: 'operator',
+  },
+} as const satisfies Record<string, Setting>;
+
+export type SettingName = keyof typeof settings;
+
+/** The type of a parsed value, from its default. */
+export type SettingOf<N extends SettingName> = (typeof settings)[N]['default'] extends boolean
+  ? boolean
+  : (typeof settings)[N]['default'] extends number
+    ? number
+    : string;
