@@ -3,6 +3,7 @@ export { systemActor } from './actor.ts';
 export type { Clock, ManualClock } from './clock.ts';
 export { manualClock, systemClock, toRfc3339 } from './clock.ts';
 export { digestOf, sameSecret, sha256, shortHmac } from './digest.ts';
+export { globFault, matchesGlob } from './glob.ts';
 export type {
   AgentId,
   CallId,
