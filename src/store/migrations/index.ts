@@ -1,4 +1,5 @@
 import { core } from './0001-core.ts';
+import { ledger } from './0002-ledger.ts';
 import { sessions } from './0003-sessions.ts';
 import { forge } from './0006-forge.ts';
 import type { Migration } from './migration.ts';
@@ -10,6 +11,7 @@ export { forbid, raise, run } from './migration.ts';
 export const migrations: readonly Migration[] = [
   core,
   // One line each, so that parallel work merges.
+  ledger,
   sessions,
   forge,
 ];
