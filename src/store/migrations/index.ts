@@ -1,6 +1,8 @@
 import { core } from './0001-core.ts';
 import { ledger } from './0002-ledger.ts';
 import { sessions } from './0003-sessions.ts';
+import { gate } from './0004-gate.ts';
+import { review } from './0005-review.ts';
 import { forge } from './0006-forge.ts';
 import type { Migration } from './migration.ts';
 
@@ -13,5 +15,7 @@ export const migrations: readonly Migration[] = [
   // One line each, so that parallel work merges.
   ledger,
   sessions,
+  gate,
+  review,
   forge,
 ];
