@@ -5,7 +5,16 @@ export type { EnvironmentParts } from './environment.ts';
 export { buildEnvironment, environmentNameFault, systemPath } from './environment.ts';
 export type { OpenedSandbox, OpenSandboxOptions, SandboxMode } from './open-sandbox.ts';
 export { openSandbox } from './open-sandbox.ts';
-export type { ProbeEffect, ProbeReport } from './probe-report.ts';
+export type { ProbeOptions } from './probe/probe-sandbox.ts';
+export { probeSandbox } from './probe/probe-sandbox.ts';
+export type { ProbeEffect, ProbeReport } from './probe/report.ts';
+export { giveToOwner } from './bubblewrap/owner.ts';
+export type { DenialReason, WallRule } from './wall/rules.ts';
+export type { WallDenial } from './wall/denials.ts';
+export type { Admission, Wall, WallOptions } from './wall/start-wall.ts';
+export { adoptWall, startWall } from './wall/start-wall.ts';
+export type { WallKeeper, WallKeeperOptions } from './wall/keep-wall.ts';
+export { keepWall } from './wall/keep-wall.ts';
 export type {
   EnforcedLimits,
   Mount,

@@ -14,6 +14,8 @@ export interface LauncherPlan {
   limits: SandboxLimits;
   /** Shell text run before the command, such as the start of the forwarder. */
   before?: string;
+  /** Working directory, where the driver cannot set it itself. */
+  cwd?: string;
   /** False when the driver cannot count processes for one session alone. Default true. */
   countsProcesses?: boolean;
 }
@@ -24,9 +26,25 @@ export interface LauncherPlan {
  */
 export function withLauncher(plan: LauncherPlan, command: readonly string[]): string[] {
   const shell = existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh';
-  const script = [closeDescriptors(shell), lowerLimits(plan), 'umask 077', plan.before ?? '', 'exec "$@"'];
+  const script = [
+    closeDescriptors(shell),
+    lowerLimits(plan),
+    'umask 077',
+    changeFolder(plan),
+    plan.before ?? '',
+    'exec "$@"',
+  ];
   const flags = shell === '/bin/bash' ? ['--norc', '--noprofile'] : [];
   return [shell, ...flags, '-c', script.filter(Boolean).join('\n'), 'chantier-launch', ...command];
+}
+
+/** `text` as one word of a shell command. */
+export function quoteForShell(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+function changeFolder({ cwd }: LauncherPlan): string {
+  return cwd === undefined ? '' : `cd ${quoteForShell(cwd)} || exit 126`;
 }
 
 /** A plain /bin/sh can only name descriptors of one digit; those are all that our own wrappers open. */

@@ -1,0 +1,112 @@
+import { execFile } from 'node:child_process';
+import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
+import { mkdir, readdir, rmdir, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+import { newShortId } from '../../kernel/index.ts';
+import type { SandboxLimits } from '../profile.ts';
+import { defaultLimits } from '../launcher.ts';
+import { findSystemProgram } from './find-programs.ts';
+
+/** How memory is bounded on this machine (X-13). */
+export interface CgroupControl {
+  kind: 'systemd' | 'unified' | 'split' | 'none';
+  /** `systemd-run` with the arguments that reach a manager; for `systemd` only. */
+  program?: readonly string[];
+  /** What `program` needs in its environment. */
+  env: Readonly<Record<string, string>>;
+}
+
+const noControl: CgroupControl = { kind: 'none', env: {} };
+const root = '/sys/fs/cgroup';
+const prefix = 'chantier-';
+
+/**
+ * Finds what bounds memory here: a scope of systemd (tried by running one), else, for root, a group of our own in a unified
+ * (v2) or split (v1) tree. `none` where there is nothing; `doctor` says so.
+ */
+export async function findCgroupControl(): Promise<CgroupControl> {
+  const systemd = await trySystemd();
+  if (systemd) return systemd;
+  if (process.getuid?.() !== 0) return noControl;
+  const enabled = readWords(join(root, 'cgroup.subtree_control'));
+  if (enabled.includes('memory') && enabled.includes('pids') && isWritable(root)) return { kind: 'unified', env: {} };
+  if (isWritable(join(root, 'memory')) && existsSync(join(root, 'memory/memory.limit_in_bytes')))
+    return { kind: 'split', env: {} };
+  return noControl;
+}
+
+/** The prefix of a command that bounds its memory and processes together; empty when no memory limit is asked or possible. */
+export async function joinCgroup(control: CgroupControl, limits: SandboxLimits): Promise<string[]> {
+  if (limits.memoryBytes === undefined || control.kind === 'none') return [];
+  const memory = String(Math.floor(limits.memoryBytes));
+  const processes = String(Math.floor(limits.processes ?? defaultLimits.processes));
+  if (control.kind === 'systemd')
+    return [
+      ...control.program!,
+      '-p',
+      `MemoryMax=${memory}`,
+      '-p',
+      'MemorySwapMax=0',
+      '-p',
+      `TasksMax=${processes}`,
+      '--',
+    ];
+  const groups =
+    control.kind === 'unified'
+      ? [await makeGroup(root, { 'memory.max': memory, 'pids.max': processes })]
+      : [
+          await makeGroup(join(root, 'memory'), { 'memory.limit_in_bytes': memory }),
+          ...(isWritable(join(root, 'pids')) ? [await makeGroup(join(root, 'pids'), { 'pids.max': processes })] : []),
+        ];
+  const joins = groups.map((group) => `echo $$ > ${group}/cgroup.procs`);
+  return ['/bin/sh', '-c', [...joins, 'exec "$@"'].join(' && '), 'chantier-limit'];
+}
+
+async function trySystemd(): Promise<CgroupControl | undefined> {
+  const systemdRun = findSystemProgram('systemd-run');
+  if (!systemdRun || !existsSync('/run/systemd/system')) return undefined;
+  const isRoot = process.getuid?.() === 0;
+  const program = [systemdRun, ...(isRoot ? [] : ['--user']), '--scope', '--quiet', '--collect'];
+  const names = isRoot ? [] : ['XDG_RUNTIME_DIR', 'DBUS_SESSION_BUS_ADDRESS'];
+  const env = Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
+  try {
+    const [file, ...args] = [...program, '-p', 'MemoryMax=64M', '--', '/bin/true'];
+    await promisify(execFile)(file!, args, { env: { ...env, PATH: '/usr/bin:/bin' }, timeout: 5_000 });
+    return { kind: 'systemd', program, env };
+  } catch {
+    return undefined; // no manager answers, as in a container
+  }
+}
+
+async function makeGroup(tree: string, files: Readonly<Record<string, string>>): Promise<string> {
+  await removeEmptyGroups(tree);
+  const group = join(tree, prefix + newShortId<string>(12));
+  await mkdir(group);
+  for (const [name, value] of Object.entries(files)) await writeFile(join(group, name), value);
+  return group;
+}
+
+/** Groups whose processes are gone; a young one may still wait for its first process. */
+async function removeEmptyGroups(tree: string): Promise<void> {
+  for (const name of await readdir(tree)) {
+    if (!name.startsWith(prefix)) continue;
+    const group = join(tree, name);
+    const age = Date.now() - ((await stat(group).catch(() => undefined))?.birthtimeMs ?? Date.now());
+    if (age > 60_000) await rmdir(group).catch(() => {}); // busy: its processes live
+  }
+}
+
+function readWords(path: string): string[] {
+  return existsSync(path) ? readFileSync(path, 'utf8').trim().split(/\s+/) : [];
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
