@@ -19,12 +19,12 @@ export interface Lease extends LeaseSubject {
 
 /**
  * Takes the lease, or renews it when `holder` has it already. An expired one is taken over (expired when now ≥ last
- * activity + TTL). `ttlMs: null` never expires by time. Refuses with `held` and names the holder.
+ * activity + TTL). `ttlMs: null` never expires by time; `quiet` makes no event. Refuses with `held` and names the holder.
  */
 export async function acquireLease(
   tx: Tx,
   subject: LeaseSubject,
-  request: { holder: string; ttlMs: number | null; actor: Actor },
+  request: { holder: string; ttlMs: number | null; actor: Actor; quiet?: boolean },
 ): Promise<Result<Lease>> {
   const live = await liveLease(tx, subject);
   if (live && live.holder === request.holder && !hasExpired(live, tx.now)) {
@@ -42,7 +42,7 @@ export async function acquireLease(
       },
     );
   }
-  if (live) await endLease(tx, live, 'expired', request.actor);
+  if (live) await endLease(tx, live, { ...request, reason: 'expired' });
   const last = await tx.db
     .selectFrom('lease')
     .select((eb) => eb.fn.max('fence').as('fence'))
@@ -64,12 +64,14 @@ export async function acquireLease(
     reason: null,
   };
   await tx.db.insertInto('lease').values(row).execute();
-  await tx.emit({
-    kind: 'lease.acquired',
-    actor: request.actor,
-    subject: { kind: subject.resourceType, id: subject.resourceId },
-    facts: { slot: subject.slot, holder: request.holder, fence: row.fence },
-  });
+  if (!request.quiet) {
+    await tx.emit({
+      kind: 'lease.acquired',
+      actor: request.actor,
+      subject: { kind: subject.resourceType, id: subject.resourceId },
+      facts: { slot: subject.slot, holder: request.holder, fence: row.fence },
+    });
+  }
   return ok(leaseOf(row));
 }
 
@@ -100,11 +102,11 @@ export async function checkFence(tx: Tx, subject: LeaseSubject, fence: number): 
 export async function releaseLease(
   tx: Tx,
   subject: LeaseSubject,
-  request: { reason: string; actor: Actor; fence?: number },
+  request: { reason: string; actor: Actor; fence?: number; quiet?: boolean },
 ): Promise<boolean> {
   const live = await liveLease(tx, subject);
   if (!live || (request.fence !== undefined && live.fence !== request.fence)) return false;
-  await endLease(tx, live, request.reason, request.actor);
+  await endLease(tx, live, request);
   return true;
 }
 
@@ -126,13 +128,14 @@ export function hasExpired(lease: Pick<LeaseRow, 'ttl_ms' | 'last_activity_at'>,
   return lease.ttl_ms !== null && now >= lease.last_activity_at + lease.ttl_ms;
 }
 
-async function endLease(tx: Tx, row: LeaseRow, reason: string, actor: Actor): Promise<void> {
-  await tx.db.updateTable('lease').set({ released_at: tx.now, reason }).where('id', '=', row.id).execute();
+async function endLease(tx: Tx, row: LeaseRow, end: { reason: string; actor: Actor; quiet?: boolean }): Promise<void> {
+  await tx.db.updateTable('lease').set({ released_at: tx.now, reason: end.reason }).where('id', '=', row.id).execute();
+  if (end.quiet) return;
   await tx.emit({
     kind: 'lease.released',
-    actor,
+    actor: end.actor,
     subject: { kind: row.resource_type, id: row.resource_id },
-    facts: { slot: row.slot, holder: row.holder, fence: row.fence, reason },
+    facts: { slot: row.slot, holder: row.holder, fence: row.fence, reason: end.reason },
   });
 }
 

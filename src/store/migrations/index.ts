@@ -4,6 +4,7 @@ import { sessions } from './0003-sessions.ts';
 import { gate } from './0004-gate.ts';
 import { review } from './0005-review.ts';
 import { forge } from './0006-forge.ts';
+import { access } from './0007-access.ts';
 import type { Migration } from './migration.ts';
 
 export type { Migration, StoreDialect } from './migration.ts';
@@ -18,4 +19,5 @@ export const migrations: readonly Migration[] = [
   gate,
   review,
   forge,
+  access,
 ];

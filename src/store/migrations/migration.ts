@@ -12,12 +12,13 @@ export interface Migration {
 }
 
 /**
- * Runs statements one after another. They are written once, in the PostgreSQL spelling; on SQLite `BIGINT` and `SMALLINT`
- * become `INTEGER`, `BIGSERIAL` an `INTEGER` key, `COLLATE "C"` goes, and each `CREATE TABLE` becomes STRICT.
+ * Runs statements one after another. They are written once, in the PostgreSQL spelling. Both databases then compare text
+ * alike, byte by byte: PostgreSQL gets `COLLATE "C"` on each TEXT column, whatever the locale of the database. On SQLite
+ * `BIGINT` and `SMALLINT` become `INTEGER`, `BIGSERIAL` an `INTEGER` key, and each `CREATE TABLE` becomes STRICT.
  */
 export async function run(db: Kysely<never>, dialect: StoreDialect, statements: readonly string[]): Promise<void> {
   for (const statement of statements) {
-    await sql.raw(dialect === 'sqlite' ? toSqlite(statement) : statement).execute(db);
+    await sql.raw(dialect === 'sqlite' ? toSqlite(statement) : toPostgres(statement)).execute(db);
   }
 }
 
@@ -27,6 +28,13 @@ function toSqlite(statement: string): string {
     .replaceAll(/\b(BIGINT|SMALLINT)\b/g, 'INTEGER')
     .replaceAll(/ COLLATE "C"/g, '');
   return /^\s*CREATE TABLE/i.test(typed) ? `${typed.trimEnd().replace(/;$/, '')} STRICT` : typed;
+}
+
+/** A column stands at the start of a line, after `(` or a comma, or after ADD COLUMN; a cast (`AS TEXT`) never does. */
+const textColumn = /((?:^|[(,]|\bADD COLUMN)\s*\w+\s+TEXT)\b(?! COLLATE)/gim;
+
+function toPostgres(statement: string): string {
+  return /^\s*(CREATE|ALTER) TABLE/i.test(statement) ? statement.replaceAll(textColumn, '$1 COLLATE "C"') : statement;
 }
 
 /** Refuses `operations` (for example `['UPDATE', 'DELETE']`) on `table` with `message`, on both databases. */

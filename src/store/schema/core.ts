@@ -29,8 +29,12 @@ export interface EffectRow {
   kind: string;
   payload: string;
   state: 'pending' | 'done' | 'dead';
+  /** Counted before each try, so that the bound holds over a crash in the middle of one. */
   attempts: number;
   not_before: number;
+  /** The executor that tries it now, until `claimed_until` (then another may). */
+  claimed_by: string | null;
+  claimed_until: number | null;
   last_error: string | null;
   created_at: number;
   done_at: number | null;
