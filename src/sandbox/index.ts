@@ -24,3 +24,14 @@ export type {
   SandboxProfile,
   WrappedCommand,
 } from './profile.ts';
+export type { WorkFile } from './read-work-file.ts';
+export { readWorkFile } from './read-work-file.ts';
+export { shellScriptOf } from './shell-script.ts';
+export type { UploadPackOptions } from './upload-pack.ts';
+export { writeUploadPack } from './upload-pack.ts';
+export type { CarriedIn } from './carry/carry-in.ts';
+export { carryIn } from './carry/carry-in.ts';
+export { filterNpmrc } from './carry/npmrc.ts';
+export type { AgentNeeds, AgentProgram } from './agents.ts';
+export { agentNeeds, agentProgramOf } from './agents.ts';
+export { cacheKeyOf, keepPrivateCache, pruneCaches, takePrivateCache } from './private-cache.ts';
