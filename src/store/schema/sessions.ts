@@ -66,9 +66,12 @@ export interface SessionRow {
   last_event_at: number | null;
   turn_opened_at: number | null;
   unresponsive_since: number | null;
+  stalled_since: number | null;
   /** Latch: what the agent says after this is ignored (decision 5). */
   stopping_at: number | null;
   ended_at: number | null;
+  /** When the work of an ended session was saved and its folders were dealt with. */
+  wound_up_at: number | null;
   /** Machine word why it ended or paused: `hung`, `unsafe_mode`, `operator`. */
   reason: string | null;
 }
@@ -82,7 +85,7 @@ export interface EscalationRow {
   work_key: string;
   generation: number;
   source: 'ask_human' | 'elicitation' | 'message';
-  /** Request of the agent that waits for the answer (elicitation). */
+  /** Request of the agent that waits for the answer (elicitation), named for good within its generation. */
   rpc_id: string | null;
   /** Key of the agent's own call, so that a repeated call is the same question. */
   ask_key: string | null;
@@ -108,8 +111,8 @@ export interface PermissionRequestRow {
   rpc_id: string;
   /** JSON of the tool call as asked. */
   tool_call: string;
-  /** JSON of the options offered; chosen by `kind`, never by id. */
-  options: string;
+  /** JSON list of the kinds on offer: `allow_once`, `allow_always`, `reject_once`, `reject_always`. */
+  choices: string;
   state: 'judging' | 'held' | 'allowed' | 'rejected' | 'cancelled' | 'void';
   decision_id: string | null;
   reason: string | null;

@@ -1,0 +1,43 @@
+/** Sessions: one run of one agent on one piece of work, supervised, never lost. */
+export type { AskOutcome, WaitOptions } from './agent-side/ask-human.ts';
+export { askHuman, defaultAskBudgetMs, waitAnswer } from './agent-side/ask-human.ts';
+export { checkMessages, listPeersFor, sendMessage } from './agent-side/messages.ts';
+export { markDone, reportCheckpoint, reportStatus, setSummary } from './agent-side/report.ts';
+export type { Broker, BrokerMessage, BrokerStatus, Peer } from './broker.ts';
+export { createBroker, storeMessage } from './broker.ts';
+export type { CommandAnswer, CommandArguments, CommandName } from './commands/execute-command.ts';
+export { commandNames, executeCommand, recordRejection } from './commands/execute-command.ts';
+export type { Caller } from './commands/guards.ts';
+export { pauseSession, resumeSession } from './commands/pause-session.ts';
+export { respond } from './commands/respond.ts';
+export type { StartRequest } from './commands/start-session.ts';
+export { startSession } from './commands/start-session.ts';
+export { stopSession } from './commands/stop-session.ts';
+export type { AgentProfile, LinkPace, McpServerSpec, PermissionChoice, ToolCallView } from './drivers/index.ts';
+export { agentProfiles, findAgentProfile, profileForCommand } from './drivers/index.ts';
+export { endSession } from './end-session.ts';
+export { fields, workKeyPattern } from './fields.ts';
+export { answerPermission } from './permissions.ts';
+export type {
+  LaunchPlan,
+  PermissionAsk,
+  PermissionJudgement,
+  SessionContext,
+  SessionEnd,
+  SessionPorts,
+  SessionSettings,
+  SupervisorOptions,
+} from './ports.ts';
+export { defaultSessionSettings } from './ports.ts';
+export { enqueuePrompt } from './prompts.ts';
+export type { CommandResult, Session } from './session.ts';
+export { toSession } from './session.ts';
+export type { SessionRole, SessionRow, TokenHolder } from './session-store.ts';
+export { countActive, findActiveByWorkKey, findByToken, findLastByWorkKey, findSession } from './session-store.ts';
+export type { SessionState, TerminalState } from './states.ts';
+export { activeStates, allowedTransitions, isTerminal, sessionMoves, sessionStates } from './states.ts';
+export type { EscalationView, Fact, SessionView } from './status.ts';
+export { listEscalations, readStatus } from './status.ts';
+export type { PromptView } from './tell-session.ts';
+export { tellSession, waitPrompt } from './tell-session.ts';
+export { sessionsTopic, transition } from './transition.ts';

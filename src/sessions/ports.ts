@@ -1,0 +1,132 @@
+import type { Result } from '../kernel/index.ts';
+import type { WrappedCommand } from '../sandbox/index.ts';
+import type { Store, Tx } from '../store/index.ts';
+import type { Session } from './session.ts';
+import type { AgentProfile, LinkPace, McpServerSpec, PermissionChoice, ToolCallView } from './drivers/index.ts';
+import type { TerminalState } from './states.ts';
+
+/** How one generation is to be started, as `app` decides it (work folder, sandbox profile, brief). */
+export interface LaunchPlan {
+  /** What is known of the agent, as data; its `mode` is set and read back (decision 3). */
+  profile: AgentProfile;
+  /**
+   * Turns the agent's command into what is executed. `variables` (`CHANTIER_TOKEN`, `CHANTIER_SESSION`,
+   * `CHANTIER_GENERATION`) are added to the environment that the plan builds; `stateFolder` is private, for the files of the sandbox.
+   */
+  wrap(variables: Readonly<Record<string, string>>, stateFolder: string): Promise<WrappedCommand>;
+  /** Working directory as the agent sees it; asserted when its conversation is opened. */
+  cwd: string;
+  /** MCP servers that the agent starts, `chantier mcp` among them; some agents hand no environment on, so it gets the variables. */
+  mcpServers(variables: Readonly<Record<string, string>>): readonly McpServerSpec[];
+  /** The first prompt: the brief of the work. Left out: the session waits for `tell`. */
+  firstPrompt?: string;
+  /** Conversation to go on with instead of a new one. Default: the session's `resumeConversationId`. */
+  conversationId?: string;
+}
+
+/** A permission that the agent's own protocol asks for. */
+export interface PermissionAsk {
+  id: string;
+  generation: number;
+  call: ToolCallView;
+  /** The kinds on offer; an answer is given by kind. */
+  choices: readonly PermissionChoice[];
+}
+
+export type PermissionJudgement =
+  | { kind: 'allow' }
+  | { kind: 'reject'; reason: string }
+  /** A human decides; settled later by `answerPermission` with this decision. */
+  | { kind: 'hold'; decisionId: string };
+
+/** How a session ended. */
+export interface SessionEnd {
+  state: TerminalState;
+  /** Machine word: `operator`, `exited`, `hung`, `stalled`, `unsafe_mode`, `start_timeout`, … */
+  reason: string;
+}
+
+/** What sessions need of the rest; composed in `app`. */
+export interface SessionPorts {
+  /** Whether this code names a project that work may be started in (S-59). Called inside transactions. */
+  knowsProject(tx: Tx, code: string): Promise<boolean>;
+  /** Prepares everything a generation needs: clone, sandbox profile, brief. May take long; a refusal is START_FAILED. */
+  planLaunch(session: Session): Promise<Result<LaunchPlan>>;
+  /** Decides about a permission request. Called outside transactions, again after a crash: must be idempotent for `ask.id`. */
+  judgePermission(session: Session, ask: PermissionAsk): Promise<PermissionJudgement>;
+  /** Runs INSIDE the transaction that ends a session: task back to todo, leases released, decisions void. */
+  onEnded(tx: Tx, session: Session, how: SessionEnd): Promise<void>;
+  /** Runs inside the transaction in which a held permission request ends without its decision (turn cut, session paused). */
+  onHoldEnded(tx: Tx, session: Session, decisionId: string, reason: string): Promise<void>;
+  /** Runs inside the transaction that records the end of a turn. */
+  onTurnEnded(tx: Tx, session: Session, stopReason: string): Promise<void>;
+  /** After every process of an ended session is gone: work into rescue refs, folders. At least once; throws to be called again. */
+  afterEnded(session: Session, how: SessionEnd): Promise<void>;
+}
+
+/** Numbers of the sessions part; read anew for each use, so that a change applies at once. All times in ms. */
+export interface SessionSettings {
+  /** Authors' non-terminal sessions at most (S-19). Default 5, 1–64. */
+  maxActive: number;
+  /** Reviewers' and QA's sessions at most. Default 2. */
+  maxReviewers: number;
+  /** `working` counts running turns only. Default `active`. */
+  quotaCounts: 'active' | 'working';
+  /** STARTING until `initialize` is answered. Default 30 s, 5–120 s (S-29). */
+  startDetectionTimeoutMs: number;
+  /** From the peer seen to its conversation open and mode read back. Default 30 s, 5–300 s (S-29). */
+  firstLivenessTimeoutMs: number;
+  /** Ping without answer for so long in an open turn: UNRESPONSIVE. Default 3 s. */
+  unresponsiveAfterMs: number;
+  /** UNRESPONSIVE for so long in an open turn: stopped, CRASHED `hung`. Default 2 min. */
+  hungTimeoutMs: number;
+  /** Open turn without an event for so long: STALLED. Default 5 min. */
+  stalledAfterMs: number;
+  /** STALLED for so long: told once, then CRASHED `stalled`. Default 30 min. */
+  stallTimeoutMs: number;
+  /** How long an agent may finish its turn after it reported its work done. Default 10 s. */
+  doneGraceMs: number;
+  /** How long a cancelled turn has to end before the process is stopped. Default 1.5 s. */
+  cancelGraceMs: number;
+  idempotencyTtlMs: number;
+  /** The slow cycle: reconciliation, purge of expired keys. Default 10 s (S-42). */
+  cycleMs: number;
+}
+
+/** The defaults of `SessionSettings`. */
+export const defaultSessionSettings: SessionSettings = {
+  maxActive: 5,
+  maxReviewers: 2,
+  quotaCounts: 'active',
+  startDetectionTimeoutMs: 30_000,
+  firstLivenessTimeoutMs: 30_000,
+  unresponsiveAfterMs: 3_000,
+  hungTimeoutMs: 120_000,
+  stalledAfterMs: 300_000,
+  stallTimeoutMs: 1_800_000,
+  doneGraceMs: 10_000,
+  cancelGraceMs: 1_500,
+  idempotencyTtlMs: 86_400_000,
+  cycleMs: 10_000,
+};
+
+/** What every use case of sessions takes besides its transaction. */
+export interface SessionContext {
+  store: Store;
+  ports: SessionPorts;
+  settings(): SessionSettings;
+  /** Name of this node. */
+  nodeId: string;
+}
+
+/** What the supervisor takes besides. */
+export interface SupervisorOptions {
+  /** `pathsOf(home).sessions`. */
+  sessionsFolder: string;
+  /** How often timers are looked at, ms. Default 500. */
+  tickMs?: number;
+  /** For tests: how often drivers probe. */
+  pace?: Partial<LinkPace>;
+  /** Told of errors of reconcilers; the supervisor goes on. */
+  onFault?(error: unknown, sessionId: string | undefined): void;
+}
