@@ -202,3 +202,5 @@ export {
   taskStatus,
   taskView,
 } from './work.ts';
+export type { PrincipalKind, Right, RightVerdict, RouteName } from './rights.ts';
+export { isMutation, judgeRight, principalKinds, rightOf, rights } from './rights.ts';

@@ -1,0 +1,12 @@
+export type { Access, AccessParts } from './access.ts';
+export { createAccess } from './access.ts';
+export { logInTtlMs } from './console-sessions.ts';
+export { firstRunTtlMs } from './first-run.ts';
+export type { DecidingAct, FreshAct } from './freshness.ts';
+export { actOfDecision, freshActs, proofFor, requireProof } from './freshness.ts';
+export type { Credentials, Door, Identity, LookUpSession } from './identify.ts';
+export { ensureOperatorToken, readOperatorToken } from './operator-token.ts';
+export { proofTtlMs } from './proofs.ts';
+export type { RefusedRequest } from './record-refusal.ts';
+export { hashSecret, newSecret } from './secrets.ts';
+export { unlockIdleMs, unlockTtlMs } from './unlock.ts';
