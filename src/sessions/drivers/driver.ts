@@ -44,7 +44,7 @@ export interface LinkPace {
   pingInTurnMs: number;
   /** Ping interval while none is. 30 000. */
   pingIdleMs: number;
-  /** Silence after which a pinged agent is unresponsive. 2500. */
+  /** Age of the older of two unanswered pings at which the agent is unresponsive: declared within 3 s of the hang. 1750. */
   unresponsiveAfterMs: number;
   /** Silence in an open turn after which it is stalled. 300 000. */
   stalledAfterMs: number;
@@ -54,7 +54,10 @@ export interface LinkPace {
   modeReadBackMs: number;
 }
 
-/** Where a link's news go. Calls come one at a time. */
+/**
+ * Where a link's news go. Calls come one at a time; the link waits for each. A sink may answer and prompt, but must not wait
+ * for `stop` or `detach` of the same link: they wait for the sink.
+ */
 export interface DriverSink {
   /** Applies a batch in one transaction with its offset. Nothing more is read until it resolves; a rejection is retried. */
   apply(batch: EventBatch): Promise<void>;

@@ -2,9 +2,6 @@ import { join } from 'node:path';
 
 import type { ProcessIdentity } from './process-identity.ts';
 
-/** The name of the environment marker that every process of a generation carries (decision 5). */
-export const runMarkerName = 'CHANTIER_RUN';
-
 /** The marker's value for one generation: `<session>/<generation>`. Put it into the sandbox profile's environment too. */
 export function runMarker(sessionId: string, generation: number): string {
   return `${sessionId}/${generation}`;

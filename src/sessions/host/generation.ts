@@ -1,4 +1,4 @@
-import { linkSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 
@@ -55,6 +55,7 @@ export class Generation {
   #final: GenerationState | undefined;
   #goneSince: number | undefined;
   #latch: LatchRecord | undefined;
+  #record: ProcessRecord | undefined;
 
   constructor(files: GenerationFiles, birth: BirthRecord, inbox: Inbox, clock: Clock) {
     this.files = files;
@@ -75,7 +76,7 @@ export class Generation {
 
   /** The identities of its processes, once they are written; kept readable after the end. */
   record(): ProcessRecord | undefined {
-    return readRecord<ProcessRecord>(this.files.pid);
+    return (this.#record ??= readRecord<ProcessRecord>(this.files.pid));
   }
 
   /** Calls `look` when anything may have changed: journal grown, exit, pid (each 250 ms in any case). Answers how to end it. */
@@ -192,12 +193,13 @@ export class Generation {
   }
 }
 
+/** Records appear by rename, whole or not at all; asked for four times a second, so that "not there" must be cheap. */
 function readRecord<T>(path: string): T | undefined {
+  if (!existsSync(path)) return undefined;
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw new Fault('generation_unreadable', `${path} cannot be read; check its permissions`, { cause: error });
   }
   return JSON.parse(text) as T;

@@ -1,5 +1,5 @@
 /** The session host: the wrapper, the two append-only files and the processes of one generation (design section 7). */
-export { runMarker, runMarkerName } from './generation-files.ts';
+export { runMarker } from './generation-files.ts';
 export type { ExitRecord, GenerationFiles, LatchRecord, ProcessRecord } from './generation-files.ts';
 export { Generation, launchLimitMs, openGeneration } from './generation.ts';
 export type { GenerationState } from './generation.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-import { runMarkerName } from './generation-files.ts';
+import { runMarkerName } from '../../sandbox/index.ts';
 import { readProcessTable } from './process-identity.ts';
 import type { ProcessIdentity, ProcessRow } from './process-identity.ts';
 

@@ -5,8 +5,9 @@ import { dirname, isAbsolute, join } from 'node:path';
 
 import { Fault, refuse, systemClock } from '../../kernel/index.ts';
 import type { Clock, Result } from '../../kernel/index.ts';
+import { runMarkerName } from '../../sandbox/index.ts';
 import type { WrappedCommand } from '../../sandbox/index.ts';
-import { filesOf, runMarker, runMarkerName } from './generation-files.ts';
+import { filesOf, runMarker } from './generation-files.ts';
 import type { BirthRecord, GenerationFiles } from './generation-files.ts';
 import { openGeneration } from './generation.ts';
 import type { Generation } from './generation.ts';

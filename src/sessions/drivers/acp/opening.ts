@@ -1,0 +1,217 @@
+import type { Json } from '../../../kernel/index.ts';
+import { forLog } from '../../../kernel/index.ts';
+import type { McpServerSpec } from '../driver.ts';
+import type { DriverEvent, StartFailure } from '../driver-event.ts';
+import { ModeCheck } from './mode-check.ts';
+import { textOf } from './read-tool-call.ts';
+import type { RpcError, RpcFrame } from './rpc-frame.ts';
+import { authRequired, isRecord } from './rpc-frame.ts';
+
+/** What the conversation is opened with. */
+export interface OpeningOptions {
+  cwd: string;
+  mcpServers: readonly McpServerSpec[];
+  mode: string | null;
+  resumeId: string | null;
+  sessionMeta: Record<string, Json>;
+}
+
+const protocolVersion = 1;
+const sessionMethods = ['session/new', 'session/resume', 'session/load'] as const;
+type SessionMethod = (typeof sessionMethods)[number];
+type Response = Extract<RpcFrame, { kind: 'result' | 'error' }>;
+
+/**
+ * The way from a fresh process to an open conversation: initialize → session → permission mode set and read back. Which
+ * step comes next follows from the frames alone, so a server that restarts in the middle goes on where the last one was.
+ */
+export class Opening {
+  readonly #options: OpeningOptions;
+  readonly #mode: ModeCheck;
+  readonly #sent = new Set<string>();
+  #capabilities: Record<string, unknown> | undefined;
+  #conversationId: string | null = null;
+  #hasSession = false;
+  #isAnnounced = false;
+  #failure: { code: StartFailure; message: string } | undefined;
+  #news: DriverEvent[] = [];
+  #announcedMode: string | null = null;
+
+  constructor(options: OpeningOptions) {
+    this.#options = options;
+    this.#mode = new ModeCheck(options.mode);
+  }
+
+  get conversationId(): string | null {
+    return this.#conversationId;
+  }
+
+  get mode(): string | null {
+    return this.#mode.current;
+  }
+
+  get isOpen(): boolean {
+    return this.#isAnnounced && !this.#failure;
+  }
+
+  get hasFailed(): boolean {
+    return this.#failure !== undefined;
+  }
+
+  /** Whether the mode was set and the agent has yet to say that it is. */
+  get isReadingBack(): boolean {
+    return this.#hasSession && !this.isOpen && !this.#failure && this.#mode.isReadingBack;
+  }
+
+  /** Whether the agent is repeating the history of a loaded conversation. */
+  get isLoading(): boolean {
+    return this.#sent.has('session/load') && !this.#hasSession;
+  }
+
+  noteCall(method: string): void {
+    this.#sent.add(method);
+    if (method === 'session/set_mode' || method === 'session/set_config_option') this.#mode.noteSet();
+  }
+
+  /** The request that is due, if any. */
+  nextCall(): { method: string; params: Record<string, Json> } | undefined {
+    if (this.#failure) return undefined;
+    if (!this.#sent.has('initialize')) return { method: 'initialize', params: initializeParams() };
+    if (!this.#capabilities) return undefined;
+    if (!this.#hasSession) return this.#nextSessionCall();
+    const step = this.#mode.next(this.#conversationId ?? '');
+    return step.kind === 'set' ? { method: step.method, params: step.params } : undefined;
+  }
+
+  readResponse(method: string, response: Response): void {
+    if (this.#failure) return;
+    if (method === 'initialize') this.#readInitialize(response);
+    else if (isSessionMethod(method)) this.#readSession(method, response);
+    else if (method === 'session/set_mode' || method === 'session/set_config_option') this.#readModeAnswer(response);
+  }
+
+  readUpdate(update: Record<string, unknown>): void {
+    const kind = update.sessionUpdate;
+    if (kind === 'current_mode_update' || kind === 'config_option_update') this.#mode.read(update);
+  }
+
+  /** The mode did not read back in time. */
+  giveUpOnMode(): void {
+    this.#fail('unsafe_mode', `unsafe mode: "${this.#options.mode}" was set and never read back`);
+  }
+
+  /** Events since the last call: the opening's milestones, and mode changes after it. */
+  takeNews(): DriverEvent[] {
+    this.#judgeMode();
+    return this.#news.splice(0);
+  }
+
+  #nextSessionCall(): { method: SessionMethod; params: Record<string, Json> } | undefined {
+    if (sessionMethods.some((method) => this.#sent.has(method))) return undefined;
+    const { cwd, resumeId, sessionMeta } = this.#options;
+    const mcpServers = this.#options.mcpServers.map(describeServer);
+    if (resumeId === null) {
+      const meta = Object.keys(sessionMeta).length > 0 ? { _meta: sessionMeta } : {};
+      return { method: 'session/new', params: { cwd, mcpServers, ...meta } };
+    }
+    return { method: this.#resumeMethod(), params: { sessionId: resumeId, cwd, mcpServers } };
+  }
+
+  #resumeMethod(): 'session/resume' | 'session/load' {
+    const session = this.#capabilities?.sessionCapabilities;
+    return isRecord(session) && isRecord(session.resume) ? 'session/resume' : 'session/load';
+  }
+
+  #canResume(): boolean {
+    return this.#resumeMethod() === 'session/resume' || this.#capabilities?.loadSession === true;
+  }
+
+  #readInitialize(response: Response): void {
+    if (response.kind === 'error') return this.#failFromError('initialize', response.error);
+    if (response.result.protocolVersion !== protocolVersion)
+      return this.#fail(
+        'protocol',
+        `the agent speaks ACP version ${forLog(response.result.protocolVersion)}, we speak 1`,
+      );
+    this.#capabilities = isRecord(response.result.agentCapabilities) ? response.result.agentCapabilities : {};
+    const info = isRecord(response.result.agentInfo) ? response.result.agentInfo : {};
+    const agentName = textOf(info.name);
+    const agentVersion = textOf(info.version);
+    this.#news.push({
+      kind: 'peer-seen',
+      ...(agentName === undefined ? {} : { agentName: forLog(agentName) }),
+      ...(agentVersion === undefined ? {} : { agentVersion: forLog(agentVersion) }),
+    });
+    if (this.#options.resumeId !== null && !this.#canResume())
+      this.#fail('cannot_resume', 'the agent can neither resume nor load a conversation; start a fresh one');
+  }
+
+  #readSession(method: SessionMethod, response: Response): void {
+    if (response.kind === 'error') return this.#failFromError(method, response.error);
+    this.#conversationId =
+      method === 'session/new' ? (textOf(response.result.sessionId) ?? null) : this.#options.resumeId;
+    if (this.#conversationId === null) return this.#fail('protocol', 'the agent gave its new session no id');
+    this.#hasSession = true;
+    this.#mode.read(response.result);
+  }
+
+  #readModeAnswer(response: Response): void {
+    if (response.kind === 'error')
+      return this.#fail('unsafe_mode', `unsafe mode: the agent refused "${this.#options.mode}"`);
+    this.#mode.read(response.result);
+  }
+
+  #judgeMode(): void {
+    if (!this.#hasSession || this.#failure) return;
+    if (this.#isAnnounced) return this.#announceModeChange();
+    const step = this.#mode.next(this.#conversationId ?? '');
+    if (step.kind === 'unsafe') return this.#fail('unsafe_mode', `unsafe mode: ${forLog(step.reason)}`);
+    if (step.kind !== 'safe') return;
+    this.#isAnnounced = true;
+    this.#announcedMode = this.#mode.current;
+    const isResumed = this.#options.resumeId !== null;
+    this.#news.push({ kind: 'opened', conversationId: this.#conversationId, mode: this.#mode.current, isResumed });
+  }
+
+  #announceModeChange(): void {
+    const mode = this.#mode.current;
+    if (mode === null || mode === this.#announcedMode) return;
+    this.#announcedMode = mode;
+    this.#news.push({ kind: 'mode-changed', mode: forLog(mode), isSafe: this.#mode.isSafe });
+  }
+
+  #failFromError(method: string, error: RpcError): void {
+    const message = `${method} was refused: ${forLog(error.message)} (${error.code})`;
+    if (error.code === authRequired) return this.#fail('auth_required', `${message}; log the agent in and try again`);
+    if (method === 'initialize') return this.#fail('protocol', message);
+    this.#fail(method === 'session/new' ? 'refused' : 'cannot_resume', message);
+  }
+
+  #fail(code: StartFailure, message: string): void {
+    if (this.#failure) return;
+    this.#failure = { code, message };
+    this.#news.push({ kind: 'start-failed', code, message });
+  }
+}
+
+/** No files, no terminal (design section 4); forms, or Claude's questions would never be asked. */
+function initializeParams(): Record<string, Json> {
+  return {
+    protocolVersion,
+    clientCapabilities: {
+      fs: { readTextFile: false, writeTextFile: false },
+      terminal: false,
+      elicitation: { form: {} },
+    },
+    clientInfo: { name: 'chantier', title: 'Chantier', version: '1' },
+  };
+}
+
+function describeServer(server: McpServerSpec): Json {
+  const env = Object.entries(server.env).map(([name, value]) => ({ name, value }));
+  return { name: server.name, command: server.command, args: [...server.args], env };
+}
+
+function isSessionMethod(method: string): method is SessionMethod {
+  return (sessionMethods as readonly string[]).includes(method);
+}

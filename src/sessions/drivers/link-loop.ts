@@ -1,0 +1,206 @@
+import type { Clock } from '../../kernel/index.ts';
+import type { Generation, JournalLine, JournalReader } from '../host/index.ts';
+import type { DriverSink } from './driver.ts';
+import type { DriverEvent, LivenessEvent } from './driver-event.ts';
+
+/** What a driver adds to the loop. All of it is called from the loop, one at a time. */
+export interface LinkHandler {
+  /** Turns one line of the journal into events. */
+  readLine(line: JournalLine): DriverEvent[];
+  /** Does what is due: sends frames, raises flags. Called after every round of lines. */
+  advance(): Promise<void>;
+  /** When `advance` is wanted next though nothing comes in (monotonic ms). */
+  nextDueAt(): number;
+  /** The process is gone: what is still open ends. */
+  finish(): DriverEvent[];
+}
+
+const maxBatchEvents = 200;
+const maxBatchBytes = 1024 * 1024;
+/** How long the journal must be quiet after the end when something else still holds the agent's stdout. */
+const quietAfterEndMs = 50;
+const retryAfterMs = 1_000;
+
+/** Reads one generation's journal and gives events and flags, in order and one at a time, to a sink. */
+export class LinkLoop {
+  readonly #generation: Generation;
+  readonly #sink: DriverSink;
+  readonly #handler: LinkHandler;
+  readonly #clock: Clock;
+  readonly #reader: JournalReader;
+  #queue: DriverEvent[] = [];
+  #flags: LivenessEvent[] = [];
+  #appliedTo: number;
+  #consumedTo: number;
+  #isDetached = false;
+  #hasEnded = false;
+  #wake: (() => void) | undefined;
+  #isWoken = false;
+  #seenSize = -1;
+  #done: Promise<void> = Promise.resolve();
+
+  constructor(generation: Generation, reader: JournalReader, handler: LinkHandler, sink: DriverSink, clock: Clock) {
+    this.#generation = generation;
+    this.#reader = reader;
+    this.#handler = handler;
+    this.#sink = sink;
+    this.#clock = clock;
+    this.#appliedTo = reader.consumed;
+    this.#consumedTo = reader.consumed;
+  }
+
+  /** Offset up to which the sink has applied everything. */
+  get appliedTo(): number {
+    return this.#appliedTo;
+  }
+
+  /** Whether the process has ended and everything about it been told. */
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  start(): void {
+    const unwatch = this.#generation.watch(() => this.#look());
+    this.#done = this.#run().finally(() => {
+      unwatch();
+      return this.#reader.close();
+    });
+  }
+
+  /** Ends the loop after the batch in hand; resolves when nothing calls the sink any more. */
+  async detach(): Promise<void> {
+    this.#isDetached = true;
+    this.wake();
+    await this.#done;
+  }
+
+  /** Queues events that do not come from a line (our own sends). */
+  emit(events: readonly DriverEvent[]): void {
+    if (events.length === 0) return;
+    this.#queue.push(...events);
+    this.wake();
+  }
+
+  /** Queues a liveness flag. */
+  flag(event: LivenessEvent): void {
+    this.#flags.push(event);
+    this.wake();
+  }
+
+  wake(): void {
+    this.#isWoken = true;
+    this.#wake?.();
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isDetached && !this.#hasEnded) {
+      this.#isWoken = false;
+      try {
+        await this.#round();
+      } catch (error) {
+        this.#sink.fault?.(error);
+        await this.#pause(retryAfterMs);
+        continue;
+      }
+      if (!this.#hasEnded) await this.#untilWoken();
+    }
+  }
+
+  async #round(): Promise<void> {
+    const { phase } = this.#generation.look();
+    await this.#drain();
+    if (phase === 'ended' || phase === 'start-failed') return this.#end();
+    await this.#handler.advance();
+    await this.#deliver();
+  }
+
+  /** Hands out every complete line; bounded batches keep memory and transactions small in a flood. */
+  async #drain(): Promise<boolean> {
+    let hasRead = false;
+    let line = await this.#reader.next();
+    for (; line && !this.#isDetached; line = await this.#reader.next()) {
+      hasRead = true;
+      this.#read(line);
+      const isFull = this.#queue.length >= maxBatchEvents || this.#consumedTo - this.#appliedTo >= maxBatchBytes;
+      if (isFull) await this.#deliver();
+    }
+    return hasRead;
+  }
+
+  #read(line: JournalLine): void {
+    const latch = this.#generation.latch();
+    if (!latch || line.start < latch.journalOffset) this.#queue.push(...this.#handler.readLine(line));
+    this.#consumedTo = line.end;
+  }
+
+  /** A batch without events is only worth a transaction when much was read. A rejected batch stays and is tried again. */
+  async #deliver(): Promise<void> {
+    while (this.#queue.length > 0 || this.#consumedTo - this.#appliedTo >= maxBatchBytes) {
+      const events = [...this.#queue];
+      const consumedTo = this.#consumedTo;
+      await this.#sink.apply({ events, consumedTo });
+      this.#queue.splice(0, events.length);
+      this.#appliedTo = consumedTo;
+    }
+    for (let flag = this.#flags[0]; flag; flag = this.#flags[0]) {
+      await this.#sink.liveness(flag);
+      this.#flags.shift();
+    }
+  }
+
+  async #end(): Promise<void> {
+    while (!this.#generation.isJournalComplete()) {
+      await this.#pause(quietAfterEndMs);
+      if (!(await this.#drain())) break;
+    }
+    await this.#drain();
+    if (this.#isDetached) return;
+    this.#readUnfinishedLine();
+    this.#queue.push(...this.#handler.finish());
+    this.#flags.push(await this.#describeEnd());
+    await this.#deliver();
+    this.#hasEnded = true;
+  }
+
+  /** Some programs leave the newline of their last line out. */
+  #readUnfinishedLine(): void {
+    const bytes = this.#reader.rest();
+    const start = this.#reader.consumed;
+    if (bytes.length > 0 && this.#consumedTo <= start)
+      this.#read({ kind: 'line', bytes, start, end: start + bytes.length });
+  }
+
+  async #describeEnd(): Promise<LivenessEvent> {
+    const state = this.#generation.look();
+    const latch = this.#generation.latch();
+    const isEnd = state.phase === 'ended';
+    return {
+      kind: 'exited',
+      cause: isEnd ? state.cause : 'never-started',
+      ...(isEnd && state.code !== undefined ? { code: state.code } : {}),
+      isAfterLatch: isEnd && latch !== undefined,
+      stderrTail: await this.#generation.stderrTail(8 * 1024),
+    };
+  }
+
+  /** Runs on every notice and four times a second: wakes the loop only for a reason. */
+  #look(): void {
+    const size = this.#generation.journalSize();
+    const { phase } = this.#generation.look();
+    const hasEnded = phase === 'ended' || phase === 'start-failed';
+    if (size === this.#seenSize && !hasEnded && this.#clock.monotonic() < this.#handler.nextDueAt()) return;
+    this.#seenSize = size;
+    this.wake();
+  }
+
+  #untilWoken(): Promise<void> {
+    if (this.#isWoken) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => setTimeout(resolve, ms));
+  }
+}
