@@ -22,6 +22,8 @@ export async function enqueueEffect(
       state: 'pending',
       attempts: 0,
       not_before: effect.notBefore ?? tx.now,
+      claimed_by: null,
+      claimed_until: null,
       last_error: null,
       created_at: tx.now,
       done_at: null,

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { type ControlledTransaction, Kysely, PostgresDialect, sql } from 'kysely';
 
-import { type Clock, Fault, isRefused, systemClock } from '../../kernel/index.ts';
+import { type Clock, Fault, isRefused } from '../../kernel/index.ts';
 import { appendUnsequenced } from '../events.ts';
 import { gather } from '../gather.ts';
 import { migrate } from '../migrate.ts';
@@ -12,13 +12,14 @@ import { eventsTopic, type Store, type Tx } from '../store.ts';
 import { createWakeHub } from '../wake.ts';
 import { checkServer } from './check-server.ts';
 import { commitUnknown, isConnectionLoss, isRetryable, toFault } from './faults.ts';
+import { createDatabaseClock } from './database-clock.ts';
 import { createPool } from './pool.ts';
 import { startSequencer } from './sequencer.ts';
 import { startWakeUps } from './wake-ups.ts';
 
 /** How a PostgreSQL store is opened. */
 export interface PostgresOptions {
-  /** Default: the system's. */
+  /** Default: the database's, one for all nodes. */
   clock?: Clock;
   /** Most connections for use cases and reads; default 10. Two more are used for listening and numbering. */
   maxConnections?: number;
@@ -34,16 +35,21 @@ const longestBackOffMs = 320;
  * `pooler_without_listen`, `database_read_only`, `database_unreachable` or `database_refused`, or what `migrate` throws.
  */
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Store> {
-  const clock = options.clock ?? systemClock;
   const connectTimeoutMs = options.connectTimeoutMs ?? 10_000;
   await checkServer(url, connectTimeoutMs);
   const pool = createPool({ url, max: options.maxConnections ?? 10, connectTimeoutMs });
+  const databaseClock = options.clock ? undefined : createDatabaseClock(pool);
+  const clock: Clock = options.clock ?? (databaseClock as Clock);
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
   const numberingPool = createPool({ url, max: 1, connectTimeoutMs });
   const numbering = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: numberingPool }) });
   const hub = createWakeHub();
-  const endPools = async (): Promise<void> => void (await Promise.all([db.destroy(), numbering.destroy()]));
-  const wakeUps = await migrate(db, 'postgres', clock)
+  const endPools = async (): Promise<void> => {
+    databaseClock?.stop();
+    await Promise.all([pool.end(), numberingPool.end()]);
+  };
+  const wakeUps = await (databaseClock?.adjust() ?? Promise.resolve())
+    .then(() => migrate(db, 'postgres', clock))
     .then(() => startWakeUps(url, pool, hub))
     .catch(async (error: unknown) => {
       await endPools();

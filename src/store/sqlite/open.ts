@@ -1,3 +1,5 @@
+import { chmodSync, existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 import { Kysely } from 'kysely';
@@ -10,30 +12,36 @@ import { createNestingGuard } from '../nesting.ts';
 import type { Schema } from '../schema/index.ts';
 import { eventsTopic, type Store, type Tx } from '../store.ts';
 import { createWakeHub } from '../wake.ts';
+import { backUpBefore } from './backup.ts';
+import { checkIntegrity } from './check-integrity.ts';
 import { nodeSqliteDialect } from './dialect.ts';
+import { toFault } from './faults.ts';
+import { assertLocalDisk, realFolder } from './file-system.ts';
 
 /** The first SQLite without the WAL-reset bug (design section 2). */
 const oldestSqlite = '3.51.3';
 
+/** How an embedded store is opened. */
+export interface SqliteOptions {
+  /** Default: the system's. */
+  clock?: Clock;
+  /** Folder for the copy made before migrations; default `backups` beside the file. */
+  backups?: string;
+  /** Told what is wrong with the file when it was not closed in order and has suffered. Default: an uncaught `Fault`. */
+  onDamage?: (fault: Fault) => void;
+}
+
 /**
  * Opens (and creates, and migrates) an embedded store in `file`: WAL, `synchronous=FULL`, foreign keys on, one writing
- * connection behind a mutex and one reading connection. Throws `Fault` `sqlite_too_old`, or what `migrate` throws.
+ * connection behind a mutex and one reading connection. Throws `Fault` `sqlite_too_old`, `not_local_disk`,
+ * `database_read_only`, `database_damaged`, `disk_full`, or what `migrate` throws.
  */
-export async function openSqlite(file: string, options: { clock?: Clock } = {}): Promise<Store> {
+export async function openSqlite(file: string, options: SqliteOptions = {}): Promise<Store> {
   const clock = options.clock ?? systemClock;
-  const writer = new DatabaseSync(file, { timeout: 5000 });
-  assertVersion(writer);
-  writer.exec(
-    'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF',
-  );
-  const db = new Kysely<Schema>({ dialect: nodeSqliteDialect(writer) });
-  try {
-    await migrate(db, 'sqlite', clock);
-  } catch (error) {
-    writer.close();
-    throw error;
-  }
-  const reader = new DatabaseSync(file, { readOnly: true, timeout: 5000 });
+  assertLocalDisk(realFolder(dirname(file)));
+  const wasUnclean = existsSync(`${file}-wal`);
+  const { writer, reader, db } = await openConnections(file, clock, options.backups ?? join(dirname(file), 'backups'));
+  if (wasUnclean) void reportDamage(file, options.onDamage);
   const read = new Kysely<Schema>({ dialect: nodeSqliteDialect(reader) });
   const hub = createWakeHub();
   const nesting = createNestingGuard();
@@ -50,7 +58,7 @@ export async function openSqlite(file: string, options: { clock?: Clock } = {}):
     const gathered = gather('sqlite', db, clock.now(), async () => {});
     let turnOver = false;
     const turn = setImmediate(() => (turnOver = true));
-    writer.exec('BEGIN IMMEDIATE');
+    begin(writer, file);
     let result: T;
     try {
       result = await fn(gathered.tx);
@@ -61,7 +69,7 @@ export async function openSqlite(file: string, options: { clock?: Clock } = {}):
         );
     } catch (error) {
       rollBack(writer);
-      throw error;
+      throw toFault(error, file);
     } finally {
       clearImmediate(turn);
     }
@@ -69,7 +77,7 @@ export async function openSqlite(file: string, options: { clock?: Clock } = {}):
       rollBack(writer);
       return result;
     }
-    commit(writer);
+    commit(writer, file);
     for (const [topic, subject] of gathered.wakes()) hub.fire(topic, subject);
     if (gathered.events.length > 0) hub.fire(eventsTopic, '');
     return result;
@@ -93,26 +101,76 @@ export async function openSqlite(file: string, options: { clock?: Clock } = {}):
   };
 }
 
+async function openConnections(
+  file: string,
+  clock: Clock,
+  backups: string,
+): Promise<{ writer: DatabaseSync; reader: DatabaseSync; db: Kysely<Schema> }> {
+  let writer: DatabaseSync | undefined;
+  try {
+    const opened = new DatabaseSync(file, { timeout: 5000 });
+    writer = opened;
+    assertVersion(opened);
+    chmodSync(file, 0o600);
+    setUp(opened);
+    const db = new Kysely<Schema>({ dialect: nodeSqliteDialect(opened) });
+    await migrate(db, 'sqlite', clock, {
+      before: (migration) => void backUpBefore(opened, backups, migration.name, clock.now()),
+    });
+    const reader = new DatabaseSync(file, { readOnly: true, timeout: 5000 });
+    return { writer: opened, reader, db };
+  } catch (error) {
+    writer?.close();
+    throw toFault(error, file);
+  }
+}
+
+function setUp(database: DatabaseSync): void {
+  database.exec(
+    'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; PRAGMA journal_size_limit = 67108864',
+  );
+  const read = (name: string): unknown => Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0];
+  if (read('journal_mode') !== 'wal' || read('synchronous') !== 2 || read('foreign_keys') !== 1)
+    throw new Fault('sqlite_unsafe', 'SQLite does not write ahead and in full here; use a local disk.');
+}
+
 function assertVersion(database: DatabaseSync): void {
   const { version } = database.prepare('select sqlite_version() as version').get() as { version: string };
   const number = (text: string): number => text.split('.').reduce((sum, part) => sum * 1000 + Number(part), 0);
   if (number(version) >= number(oldestSqlite)) return;
-  database.close();
   throw new Fault(
     'sqlite_too_old',
     `SQLite ${version} has a bug that can lose data; at least ${oldestSqlite} is needed. Use the Node version that the package brings.`,
   );
 }
 
-function commit(database: DatabaseSync): void {
+/** Beside the running store: the ready path must not wait for it. */
+async function reportDamage(file: string, onDamage: SqliteOptions['onDamage']): Promise<void> {
+  const wrong = await checkIntegrity(file);
+  if (wrong.length === 0) return;
+  const fault = new Fault(
+    'database_damaged',
+    `${file} is damaged (${wrong[0]}): stop and restore the latest backup (chantier restore).`,
+    { facts: { count: wrong.length } },
+  );
+  if (!onDamage) throw fault;
+  onDamage(fault);
+}
+
+function begin(database: DatabaseSync, file: string): void {
+  try {
+    database.exec('BEGIN IMMEDIATE');
+  } catch (error) {
+    throw toFault(error, file);
+  }
+}
+
+function commit(database: DatabaseSync, file: string): void {
   try {
     database.exec('COMMIT');
   } catch (error) {
     rollBack(database);
-    throw new Fault('commit_failed', `The store could not save: ${(error as Error).message}. Nothing was changed.`, {
-      cause: error,
-      retryable: true,
-    });
+    throw toFault(error, file);
   }
 }
 
