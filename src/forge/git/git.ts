@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { accessSync, constants, realpathSync } from 'node:fs';
+import { accessSync, constants, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -50,14 +50,14 @@ export async function findGit(options: { path?: string; searchPath?: string } = 
   return ok({ path: found, version });
 }
 
-/** The real path of `name` in the first absolute folder of `searchPath` that has it executable; relative folders are skipped. */
+/** Path of `name` in the first absolute folder of `searchPath` that has it executable; relative folders are skipped. */
 export function searchProgram(name: string, searchPath: string): string | undefined {
   for (const folder of searchPath.split(':')) {
     if (!isAbsolute(folder)) continue;
     const candidate = join(folder, name);
     try {
       accessSync(candidate, constants.X_OK);
-      return realpathSync(candidate);
+      if (statSync(candidate).isFile()) return candidate;
     } catch {
       // Not in this folder; the next one may have it.
     }

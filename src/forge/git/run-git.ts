@@ -41,6 +41,8 @@ export interface GitOptions {
   dateMs?: number;
   /** Additional settings for this command, stronger than any file. */
   config?: Readonly<Record<string, string>>;
+  /** Paths are patterns; default is that every character of a path means itself. */
+  globPathspecs?: boolean;
   /** Octal umask of what the command writes into a checkout (`022`); default the server's own. */
   umask?: string;
 }
@@ -81,7 +83,6 @@ const safeSettings: Readonly<Record<string, string>> = {
   'fetch.writeCommitGraph': 'false',
   'gc.auto': '0',
   'maintenance.auto': 'false',
-  'diff.external': '',
   'diff.renames': 'true',
   'safe.bareRepository': 'all',
 };
@@ -93,18 +94,7 @@ export function runGit(
   args: readonly string[],
   options: GitOptions = {},
 ): Promise<GitAnswer> {
-  const settings = Object.entries({ ...safeSettings, ...options.config }).flatMap(([key, value]) => [
-    '-c',
-    `${key}=${value}`,
-  ]);
-  const full = [...settings, ...args];
-  // A umask other than the server's needs a shell in between; its script is constant and the arguments stay arguments.
-  const [program, argv] = options.umask
-    ? [
-        '/bin/sh',
-        ['-c', `umask ${/^[0-7]{3,4}$/.exec(options.umask)?.[0] ?? '077'} && exec "$@"`, 'sh', git.path, ...full],
-      ]
-    : [git.path, full];
+  const { program, argv, env } = gitCommand(git, place, args, options);
   const maxBuffer = options.maxOutputBytes ?? 16 * 1024 * 1024;
   return new Promise((resolve, reject) => {
     const child = execFile(
@@ -112,7 +102,7 @@ export function runGit(
       argv,
       {
         cwd: '/',
-        env: environmentOf(place, options),
+        env,
         encoding: 'buffer',
         maxBuffer,
         timeout: options.timeoutMs ?? 60_000,
@@ -133,6 +123,25 @@ export function runGit(
     child.stdin?.on('error', () => {});
     child.stdin?.end(options.input ?? '');
   });
+}
+
+/** The command line and environment of one safe git command, for callers that start it themselves. */
+export function gitCommand(
+  git: Git,
+  place: GitPlace,
+  args: readonly string[],
+  options: GitOptions = {},
+): { program: string; argv: string[]; env: Record<string, string> } {
+  const settings = Object.entries({ ...safeSettings, ...options.config }).flatMap(([key, value]) => [
+    '-c',
+    `${key}=${value}`,
+  ]);
+  const full = [...settings, ...args];
+  const env = environmentOf(place, options);
+  if (options.umask === undefined) return { program: git.path, argv: full, env };
+  // A umask other than the server's needs a shell in between; its script is constant and the arguments stay arguments.
+  const umask = /^[0-7]{3,4}$/.exec(options.umask)?.[0] ?? '077';
+  return { program: '/bin/sh', argv: ['-c', `umask ${umask} && exec "$@"`, 'sh', git.path, ...full], env };
 }
 
 /** As `runGit`, for commands whose answer is one text; trailing newlines removed. */
@@ -174,7 +183,7 @@ function environmentOf(place: GitPlace, options: GitOptions): Record<string, str
     GIT_OPTIONAL_LOCKS: '0',
     GIT_NO_REPLACE_OBJECTS: '1',
     GIT_NO_LAZY_FETCH: '1',
-    GIT_LITERAL_PATHSPECS: '1',
+    ...(options.globPathspecs ? {} : { GIT_LITERAL_PATHSPECS: '1' }),
     GIT_ALLOW_PROTOCOL: 'file',
     GIT_AUTHOR_NAME: author.name,
     GIT_AUTHOR_EMAIL: author.email,

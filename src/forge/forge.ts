@@ -1,0 +1,44 @@
+import { join } from 'node:path';
+
+import { type Clock, ok, type Result, systemClock } from '../kernel/index.ts';
+import { findGit, type Git } from './git/index.ts';
+import { createSlots, type Slots } from './slots.ts';
+
+/** What every function of this domain works with: the git program and the folders of the instance. */
+export interface Forge {
+  readonly git: Git;
+  readonly clock: Clock;
+  readonly folders: ForgeFolders;
+  /** Shared by set-up and checks. */
+  readonly slots: Slots;
+}
+
+/** Absolute folders of one instance. All but `work` lie inside `CHANTIER_HOME`, which no sandbox shows. */
+export interface ForgeFolders {
+  /** `forge/<repositoryId>.git`. */
+  forge: string;
+  /** `<sessionId>/{clone,home,cache,tmp}`; outside of home. */
+  work: string;
+  /** Short-lived server-owned files: views, indexes, wrappers. */
+  scratch: string;
+  /** Logs of set-up and checks. */
+  logs: string;
+}
+
+/** The folders under the given paths (as `config` gives them). */
+export function forgeFolders(paths: { home: string; forge: string; workRoot: string; logs: string }): ForgeFolders {
+  return { forge: paths.forge, work: paths.workRoot, scratch: join(paths.home, 'scratch'), logs: paths.logs };
+}
+
+/** Checks the machine's git and opens the domain; `heavyRuns` (default 2) set-ups and checks at once. Refuses `git_missing` and `git_too_old`. */
+export async function openForge(options: {
+  folders: ForgeFolders;
+  gitPath?: string;
+  clock?: Clock;
+  heavyRuns?: number;
+}): Promise<Result<Forge>> {
+  const git = await findGit(options.gitPath === undefined ? {} : { path: options.gitPath });
+  if (!git.ok) return git;
+  const slots = createSlots(options.heavyRuns ?? 2);
+  return ok({ git: git.value, clock: options.clock ?? systemClock, folders: options.folders, slots });
+}

@@ -1,0 +1,13 @@
+export type { Checkout } from './checkout.ts';
+export { isObjectId, locateCheckout, readHead, readPackedRefs, readRef } from './checkout.ts';
+export type { Git } from './git.ts';
+export { findGit, oldestGit, searchProgram } from './git.ts';
+export { readRegular, readRegularText } from './read-regular.ts';
+export type { GitAnswer, GitIdentity, GitOptions, GitPlace } from './run-git.ts';
+export { gitCommand, gitRecords, gitText, runGit, serverIdentity } from './run-git.ts';
+export type { GitSettings } from './settings-of.ts';
+export { readSettings, remotesOf } from './settings-of.ts';
+export type { DirtyState } from './status.ts';
+export { countStashes, readStatus } from './status.ts';
+export type { View } from './view.ts';
+export { openView } from './view.ts';

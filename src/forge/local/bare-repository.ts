@@ -1,0 +1,86 @@
+import { mkdir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+import { newId } from '../../kernel/index.ts';
+import type { Forge } from '../forge.ts';
+import { gitText, runGit } from '../git/index.ts';
+import { branchRef, forgePlace, type ForgeRepository } from '../repository.ts';
+
+/**
+ * Makes the bare repository of the local forge when it is not there. Its files are readable by others, so that a sandbox
+ * with another user id can borrow objects from it; the folder above is not (X-3, X-4). Safe to repeat after a crash.
+ */
+export async function ensureBareRepository(
+  forge: Forge,
+  repository: ForgeRepository,
+  objectFormat: 'sha1' | 'sha256' = 'sha1',
+): Promise<void> {
+  if (
+    await stat(join(repository.forgeDir, 'HEAD')).then(
+      () => true,
+      () => false,
+    )
+  )
+    return;
+  const folder = dirname(repository.forgeDir);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const fresh = join(folder, `.new-${newId<string>()}`);
+  const args = [
+    'init',
+    '--quiet',
+    '--bare',
+    '--template=',
+    '--shared=0644',
+    `--object-format=${objectFormat}`,
+    `--initial-branch=${repository.base}`,
+  ];
+  await runGit(forge.git, { gitDir: fresh }, [...args, fresh]);
+  await mkdir(join(fresh, 'info'), { recursive: true });
+  try {
+    await rename(fresh, repository.forgeDir);
+  } catch (error) {
+    await rm(fresh, { recursive: true, force: true });
+    // Another step made it first.
+    if (
+      !(await stat(join(repository.forgeDir, 'HEAD')).then(
+        () => true,
+        () => false,
+      ))
+    )
+      throw error;
+  }
+}
+
+/** The commit at the tip of the forge's base; `undefined` before the first import. */
+export function baseTip(forge: Forge, repository: ForgeRepository): Promise<string | undefined> {
+  return resolveRef(forge, repository, branchRef(repository.base));
+}
+
+/** The id that a ref of the forge has; `undefined` when it does not exist. */
+export async function resolveRef(
+  forge: Forge,
+  repository: Pick<ForgeRepository, 'forgeDir'>,
+  ref: string,
+): Promise<string | undefined> {
+  const args = ['rev-parse', '--verify', '--quiet', '--end-of-options', ref];
+  const answer = await runGit(forge.git, forgePlace(repository), args, { answers: [0, 1] });
+  return answer.exitCode === 0 ? answer.stdout.toString('utf8').trim() : undefined;
+}
+
+/** Tree of a commit in the forge. */
+export function treeOf(forge: Forge, repository: Pick<ForgeRepository, 'forgeDir'>, commit: string): Promise<string> {
+  return gitText(forge.git, forgePlace(repository), ['rev-parse', '--verify', '--end-of-options', `${commit}^{tree}`]);
+}
+
+/** Whether `ancestor` is in the history of `commit` (a commit is its own ancestor). */
+export async function isAncestor(
+  forge: Forge,
+  repository: Pick<ForgeRepository, 'forgeDir'>,
+  ancestor: string,
+  commit: string,
+): Promise<boolean> {
+  const answer = await runGit(forge.git, forgePlace(repository), ['merge-base', '--is-ancestor', ancestor, commit], {
+    answers: [0, 1],
+  });
+  return answer.exitCode === 0;
+}

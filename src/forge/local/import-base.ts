@@ -1,0 +1,113 @@
+import { ok, refuse, type Result } from '../../kernel/index.ts';
+import type { Forge } from '../forge.ts';
+import { locateCheckout, openView, readRef, runGit } from '../git/index.ts';
+import { branchRef, forgePlace, type ForgeRepository } from '../repository.ts';
+import { baseTip, ensureBareRepository, isAncestor, resolveRef } from './bare-repository.ts';
+import { commitTree, mergeTrees } from './merge-trees.ts';
+import { updateRefs } from './update-refs.ts';
+
+/** How the operator's base relates to the forge's, and what would bring them together. */
+export type BaseSync =
+  | { kind: 'current'; base: string; operator: string }
+  | {
+      kind: 'move';
+      how: 'initial' | 'fast-forward' | 'merge' | 'rewritten';
+      from: string | null;
+      to: string;
+      operator: string;
+    }
+  | { kind: 'conflict'; from: string; operator: string; files: string[] };
+
+/**
+ * Fetches the operator's base into `refs/operator/<base>` of the forge and says what has to move (design section 6). Nothing
+ * moves yet: the caller writes a sync row, then calls `applyBaseSync`. Nothing is written in the checkout.
+ */
+export async function importBase(forge: Forge, repository: ForgeRepository): Promise<Result<BaseSync>> {
+  const operator = await fetchOperatorBase(forge, repository);
+  if (!operator.ok) return operator;
+  return ok(await planSync(forge, repository, operator.value));
+}
+
+/**
+ * Moves the forge's base as planned, by compare-and-set. Repeated after it happened it says so again. Refuses `base_moved`
+ * when the base is neither where the plan began nor behind its end: import again.
+ */
+export async function applyBaseSync(
+  forge: Forge,
+  repository: ForgeRepository,
+  move: BaseSync & { kind: 'move' },
+): Promise<Result<{ base: string }>> {
+  const current = await baseTip(forge, repository);
+  if (current && (await isAncestor(forge, repository, move.to, current))) return ok({ base: current });
+  const moved = await updateRefs(forge, repository, [
+    { do: 'set', ref: branchRef(repository.base), to: move.to, old: move.from },
+    { do: 'set', ref: syncedRef(repository.base), to: move.operator },
+  ]);
+  if (moved) return ok({ base: move.to });
+  return refuse(
+    'wrong-state',
+    'base_moved',
+    `The base ${repository.base} of repository ${repository.id} moved meanwhile; import it again.`,
+    {
+      repository: repository.id,
+    },
+  );
+}
+
+async function fetchOperatorBase(forge: Forge, repository: ForgeRepository): Promise<Result<string>> {
+  const located = await locateCheckout(repository.operatorPath);
+  if (!located.ok) return located;
+  const ref = branchRef(repository.base);
+  const tip = await readRef(located.value, ref);
+  if (!tip)
+    return refuse(
+      'not-found',
+      'base_missing',
+      `${repository.operatorPath} has no branch ${repository.base} any more. Create it again, or register the repository with another base.`,
+    );
+  const view = await openView(forge.git, located.value, forge.folders.scratch, [ref]);
+  try {
+    const isSha256 = view.settings.get('extensions.objectformat') === 'sha256';
+    await ensureBareRepository(forge, repository, isSha256 ? 'sha256' : 'sha1');
+    if ((await resolveRef(forge, repository, operatorRef(repository.base))) === tip) return ok(tip);
+    const args = ['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '--update-shallow', view.place.gitDir];
+    await runGit(forge.git, forgePlace(repository), [...args, `+${ref}:${operatorRef(repository.base)}`], {
+      timeoutMs: 600_000,
+    });
+  } finally {
+    await view.close();
+  }
+  // The ref may have moved between our reading and the fetch; what was fetched counts.
+  return ok((await resolveRef(forge, repository, operatorRef(repository.base))) ?? tip);
+}
+
+async function planSync(forge: Forge, repository: ForgeRepository, operator: string): Promise<BaseSync> {
+  const from = await baseTip(forge, repository);
+  if (!from) return { kind: 'move', how: 'initial', from: null, to: operator, operator };
+  if (await isAncestor(forge, repository, operator, from)) return { kind: 'current', base: from, operator };
+  if (await isAncestor(forge, repository, from, operator))
+    return { kind: 'move', how: 'fast-forward', from, to: operator, operator };
+  // Nothing of ours is on top of what the operator had, and the operator rewrote it: theirs is the base.
+  if ((await resolveRef(forge, repository, syncedRef(repository.base))) === from)
+    return { kind: 'move', how: 'rewritten', from, to: operator, operator };
+  const merged = await mergeTrees(forge, repository, from, operator);
+  if (merged.kind === 'conflict') return { kind: 'conflict', from, operator, files: merged.files };
+  const message = `Merge ${repository.base} of the operator's checkout`;
+  const to = await commitTree(forge, repository, {
+    tree: merged.tree,
+    parents: [from, operator],
+    message,
+    dateMs: forge.clock.now(),
+  });
+  return { kind: 'move', how: 'merge', from, to, operator };
+}
+
+/** Where the operator's base was seen last. */
+function operatorRef(base: string): string {
+  return `refs/operator/${base}`;
+}
+
+/** The operator's commit that the forge's base last took in. */
+function syncedRef(base: string): string {
+  return `refs/chantier/synced/${base}`;
+}

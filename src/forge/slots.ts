@@ -1,0 +1,33 @@
+/** Bounds how many heavy runs (set-up, checks) go on at once on this machine (design section 6). */
+export interface Slots {
+  /** Waits for a slot, runs `fn`, gives the slot back. */
+  run<T>(fn: () => Promise<T>): Promise<T>;
+  readonly inUse: number;
+  readonly waiting: number;
+}
+
+/** `count` slots, given in the order of asking. */
+export function createSlots(count: number): Slots {
+  let inUse = 0;
+  const queue: (() => void)[] = [];
+  return {
+    async run(fn) {
+      if (inUse >= count) await new Promise<void>((resolve) => queue.push(resolve));
+      else inUse += 1;
+      try {
+        return await fn();
+      } finally {
+        const next = queue.shift();
+        // The slot passes on without becoming free, so that nobody overtakes the queue.
+        if (next) next();
+        else inUse -= 1;
+      }
+    },
+    get inUse() {
+      return inUse;
+    },
+    get waiting() {
+      return queue.length;
+    },
+  };
+}

@@ -1,0 +1,128 @@
+import { execFile } from 'node:child_process';
+import { chmod, copyFile, mkdir, mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+import type { Sandbox } from '../../sandbox/index.ts';
+import type { Forge } from '../forge.ts';
+import { type GitIdentity, gitText, runGit } from '../git/index.ts';
+import { baseTip } from '../local/bare-repository.ts';
+import { branchRef, type ForgeRepository, forgePlace } from '../repository.ts';
+import { excludeFile, type WorkFolder, workFolderAt } from './work-folder.ts';
+
+/**
+ * Makes a clone of its own for a session or candidate: own `.git`, objects borrowed from the forge by absolute path (nothing
+ * is hard-linked, so nothing of the forge can be written through it), no hook, no template. Repeated after a crash it goes
+ * on where it was; a finished folder is given back as it is. `startCommit` must be in the forge.
+ */
+export async function createWorkFolder(
+  forge: Forge,
+  repository: ForgeRepository,
+  request: {
+    ownerKey: string;
+    purpose: WorkFolder['purpose'];
+    /** Left out = detached, as candidates are. */
+    branch?: string;
+    startCommit: string;
+    identity: GitIdentity;
+    sandbox: Pick<Sandbox, 'driver' | 'owner'>;
+  },
+): Promise<WorkFolder> {
+  const { ownerKey, purpose, startCommit } = request;
+  const folder = workFolderAt(forge, {
+    ownerKey,
+    purpose,
+    startCommit,
+    repositoryId: repository.id,
+    branch: request.branch,
+  });
+  if (await exists(join(folder.root, 'created'))) return folder;
+  await mkdir(folder.root, { recursive: true, mode: 0o700 });
+  for (const path of [folder.home, folder.cache, folder.tmp]) await mkdir(path, { recursive: true, mode: 0o700 });
+  if (!(await exists(folder.clone))) await makeClone(forge, repository, folder, request.identity);
+  await writeFile(excludeFile(folder), '', { flag: 'a', mode: 0o644 });
+  await chmod(excludeFile(folder), 0o644);
+  await writeFile(join(folder.home, '.gitconfig'), privateGitConfig(repository, folder, request.identity));
+  await giveTo(request.sandbox, folder);
+  await writeFile(join(folder.root, 'created'), `${startCommit}\n`);
+  return folder;
+}
+
+async function makeClone(
+  forge: Forge,
+  repository: ForgeRepository,
+  folder: WorkFolder,
+  identity: GitIdentity,
+): Promise<void> {
+  const fresh = await mkdtemp(join(folder.root, 'new-'));
+  const gitDir = join(fresh, '.git');
+  const umask = '022';
+  const format = await gitText(forge.git, forgePlace(repository), ['rev-parse', '--show-object-format']);
+  const init = [
+    'init',
+    '--quiet',
+    '--template=',
+    `--object-format=${format}`,
+    `--initial-branch=${folder.branch ?? 'none'}`,
+  ];
+  await runGit(forge.git, { gitDir, workTree: fresh }, init, { umask });
+  await mkdir(join(gitDir, 'info'), { recursive: true });
+  await mkdir(join(gitDir, 'objects', 'info'), { recursive: true });
+  await writeFile(join(gitDir, 'objects', 'info', 'alternates'), `${join(repository.forgeDir, 'objects')}\n`);
+  await copyFile(join(repository.forgeDir, 'shallow'), join(gitDir, 'shallow')).catch(() => {});
+  const place = { gitDir, workTree: fresh };
+  const settings: [string, string][] = [
+    ['remote.origin.url', repository.forgeDir],
+    ['remote.origin.fetch', '+refs/heads/*:refs/remotes/origin/*'],
+    ['user.name', identity.name],
+    ['user.email', identity.email],
+  ];
+  for (const [key, value] of settings)
+    await runGit(forge.git, { gitDir }, ['config', '--file', join(gitDir, 'config'), key, value]);
+  const base = await baseTip(forge, repository);
+  if (base) await runGit(forge.git, place, ['update-ref', `refs/remotes/origin/${repository.base}`, base]);
+  if (folder.branch === undefined)
+    await runGit(forge.git, place, ['update-ref', '--no-deref', 'HEAD', folder.startCommit]);
+  else await runGit(forge.git, place, ['update-ref', branchRef(folder.branch), folder.startCommit]);
+  await runGit(forge.git, place, ['read-tree', '--reset', '-u', 'HEAD'], { umask, timeoutMs: 600_000 });
+  await chmod(fresh, 0o700);
+  await rename(fresh, folder.clone);
+}
+
+/** Git's configuration in the private home: identity, leave to read the forge as another user, no collection of garbage. */
+function privateGitConfig(repository: ForgeRepository, folder: WorkFolder, identity: GitIdentity): string {
+  const quote = (text: string): string => `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+  return [
+    `[user]\n\tname = ${quote(identity.name)}\n\temail = ${quote(identity.email)}`,
+    `[safe]\n\tdirectory = ${quote(repository.forgeDir)}\n\tdirectory = ${quote(folder.clone)}`,
+    `[core]\n\texcludesFile = ${quote(excludeFile(folder))}`,
+    '[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n[advice]\n\tdetachedHead = false\n',
+  ].join('\n');
+}
+
+/** Gives what the sandbox may write to the user that it runs as (X-4). */
+async function giveTo(sandbox: Pick<Sandbox, 'driver' | 'owner'>, folder: WorkFolder): Promise<void> {
+  if (!sandbox.owner) return;
+  const { uid, gid } = sandbox.owner;
+  // Without a namespace the other user has to pass through the folder above.
+  if (sandbox.driver === 'user') await chmod(folder.root, 0o711);
+  const paths = [folder.clone, folder.home, folder.cache, folder.tmp];
+  await promisify(execFile)('/bin/chown', ['-hR', `${uid}:${gid}`, '--', ...paths], {
+    cwd: '/',
+    env: {},
+    timeout: 300_000,
+  });
+}
+
+/** Removes half-made clones that a crash left beside a finished one. */
+export async function removeLeftovers(folder: WorkFolder, names: readonly string[]): Promise<void> {
+  for (const name of names.filter((one) => one.startsWith('new-')))
+    await rm(join(folder.root, name), { recursive: true, force: true });
+}
+
+function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}

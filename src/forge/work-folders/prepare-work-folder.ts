@@ -1,0 +1,160 @@
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { ok, refuse, type Result } from '../../kernel/index.ts';
+import { runInSandbox } from '../../sandbox/index.ts';
+import type { Forge } from '../forge.ts';
+import { gitRecords, readStatus } from '../git/index.ts';
+import { baseTip, isAncestor } from '../local/bare-repository.ts';
+import type { ForgeRepository } from '../repository.ts';
+import type { RepositoryConfig } from '../repository-config.ts';
+import { copyOperatorFiles } from './copy-operator-files.ts';
+import { withServerIndex } from './inspect-work-folder.ts';
+import { resolveProgram } from './resolve-program.ts';
+import { keepSetup, restoreSetup, setupKeyOf } from './setup-cache.ts';
+import {
+  configuredEnvironment,
+  excludeFile,
+  type InSandbox,
+  type WorkFolder,
+  workFolderEnvironment,
+  workFolderProfile,
+} from './work-folder.ts';
+
+/** How a work folder became usable. */
+export interface PreparedFolder {
+  how: 'nothing-to-do' | 'from-cache' | 'ran';
+  setupKey: string | undefined;
+  /** Files that the team wanted copied from the operator's checkout. */
+  copied: string[];
+  /** Tracked files that set-up altered; they show as uncommitted work. */
+  alteredFiles: string[];
+  durationMs: number;
+  /** Folder of the logs, one file for each command. */
+  logs: string;
+}
+
+/**
+ * Runs the set-up of a repository in a fresh work folder, before any agent is there: from the cache where lockfiles and
+ * commands are the same, else in the sandbox profile `setup`. Repeated, it gives the first answer. Refuses `setup_failed`
+ * with the end of the log, `program_missing`, `not_trusted`.
+ */
+export async function prepareWorkFolder(
+  forge: Forge,
+  repository: ForgeRepository & { config: RepositoryConfig; isTrusted: boolean; name: string },
+  folder: WorkFolder,
+  inside: InSandbox & { signal?: AbortSignal },
+): Promise<Result<PreparedFolder>> {
+  const marker = join(folder.root, 'prepared.json');
+  const known = await readFile(marker, 'utf8').catch(() => undefined);
+  if (known !== undefined) return ok(JSON.parse(known) as PreparedFolder);
+  const { config } = repository;
+  const logs = join(forge.folders.logs, 'setup', folder.ownerKey);
+  const startedAt = forge.clock.monotonic();
+  if (!repository.isTrusted && config.workspace.setup.length > 0)
+    return refuse(
+      'proof-required',
+      'not_trusted',
+      `The set-up commands of repository ${repository.name} are not trusted yet. Look at them with \`chantier trust\`, then try again.`,
+    );
+  const copied = await copyOperatorFiles(forge, repository, folder, config);
+  const setupKey = await setupKeyOf(forge, repository, config, folder.startCommit);
+  let how: PreparedFolder['how'] = 'nothing-to-do';
+  if (setupKey && (await restoreSetup(forge, folder, setupKey))) how = 'from-cache';
+  else if (config.workspace.setup.length > 0) {
+    const ran = await forge.slots.run(() => runSetup(repository, folder, inside, logs));
+    if (!ran.ok) return ran;
+    how = 'ran';
+  }
+  const made = how === 'nothing-to-do' ? { outputs: [], altered: [] } : await lookAtOutputs(forge, repository, folder);
+  if (how === 'ran' && setupKey && (await isBaseCommit(forge, repository, folder.startCommit)))
+    await keepSetup(forge, folder, setupKey, made.outputs);
+  const durationMs = forge.clock.monotonic() - startedAt;
+  const prepared: PreparedFolder = { how, setupKey, copied, alteredFiles: made.altered, durationMs, logs };
+  await writeFile(`${marker}.new`, JSON.stringify(prepared));
+  await rename(`${marker}.new`, marker);
+  return ok(prepared);
+}
+
+async function runSetup(
+  repository: ForgeRepository & { config: RepositoryConfig },
+  folder: WorkFolder,
+  inside: InSandbox & { signal?: AbortSignal },
+  logs: string,
+): Promise<Result<undefined>> {
+  const { setup, timeout } = repository.config.workspace;
+  await mkdir(logs, { recursive: true, mode: 0o700 });
+  const env = workFolderEnvironment(folder, {
+    inside,
+    env: configuredEnvironment(repository.config, folder),
+    set: { CI: '1' },
+  });
+  const profile = workFolderProfile('setup', repository, folder, { inside, env });
+  for (const [at, argv] of setup.entries()) {
+    const command = resolveProgram(folder, inside, argv);
+    if (!command.ok) return command;
+    const outputPath = join(logs, `${at + 1}.log`);
+    const outcome = await runInSandbox(inside.sandbox, profile, command.value, {
+      timeoutMs: timeout,
+      maxOutputBytes: 16 * 1024 ** 2,
+      tailBytes: 4000,
+      outputPath,
+      ...(inside.signal ? { signal: inside.signal } : {}),
+    });
+    if (outcome.exitCode === 0 && !outcome.timedOut) continue;
+    const how = outcome.timedOut
+      ? `did not end within ${timeout / 1000} s`
+      : `failed (${outcome.exitCode ?? outcome.signal})`;
+    const tail = outcome.outputTail.trim().split('\n').slice(-12).join('\n');
+    return refuse(
+      'wrong-state',
+      'setup_failed',
+      `Set-up step ${at + 1} (${argv.join(' ')}) ${how}. Whole log: ${outputPath}\n${tail}`,
+      {
+        step: at + 1,
+        command: argv,
+        exitCode: outcome.exitCode,
+        timedOut: outcome.timedOut,
+        logPath: outputPath,
+      },
+    );
+  }
+  return ok();
+}
+
+/**
+ * What set-up left behind: everything that is not tracked (ignored or not). What no `.gitignore` covers goes into the
+ * folder's own exclude file, so that an agent does not commit it and it does not count as unsaved work.
+ */
+async function lookAtOutputs(
+  forge: Forge,
+  repository: ForgeRepository,
+  folder: WorkFolder,
+): Promise<{ outputs: string[]; altered: string[] }> {
+  const look = (): Promise<{ outputs: string[]; altered: string[]; shown: string[] }> =>
+    withServerIndex(forge, repository, folder, folder.startCommit, async (place) => {
+      const outputs = await gitRecords(forge.git, place, [
+        'ls-files',
+        '--others',
+        '--directory',
+        '--no-empty-directory',
+        '-z',
+      ]);
+      const status = await readStatus(forge.git, place);
+      return { outputs, altered: status.unstaged, shown: status.untracked };
+    });
+  const { outputs, altered, shown } = await look();
+  if (shown.length > 0)
+    await writeFile(excludeFile(folder), shown.map((path) => `${asPattern(path)}\n`).join(''), { mode: 0o644 });
+  return { outputs, altered };
+}
+
+/** A path as a pattern of git's exclude files that matches nothing else. */
+function asPattern(path: string): string {
+  return `/${path.replaceAll(/[\\*?[\]!# ]/g, (char) => `\\${char}`)}`;
+}
+
+async function isBaseCommit(forge: Forge, repository: ForgeRepository, commit: string): Promise<boolean> {
+  const tip = await baseTip(forge, repository);
+  return tip !== undefined && (await isAncestor(forge, repository, commit, tip));
+}

@@ -1,0 +1,57 @@
+import { chmod, lstat, readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { ok, type Result } from '../../kernel/index.ts';
+import type { Forge } from '../forge.ts';
+import type { ForgeRepository } from '../repository.ts';
+import { dropIncoming, saveWork } from './save-work.ts';
+import type { InSandbox, WorkFolder } from './work-folder.ts';
+
+/**
+ * Removes a work folder after everything in it is safe (design section 6). Gives the rescue refs that hold what would have
+ * been lost. Repeated after a crash it goes on; a folder that is gone is no fault. Refuses what `saveWork` refuses, and then
+ * removes nothing. Folders of candidates and reviewers hold no work and are removed at once.
+ */
+export async function removeWorkFolder(
+  forge: Forge,
+  repository: ForgeRepository,
+  folder: WorkFolder,
+  inside: InSandbox,
+): Promise<Result<{ rescueRefs: string[] }>> {
+  let rescueRefs: string[] = [];
+  if (folder.purpose === 'author' && (await exists(folder.clone))) {
+    const saved = await saveWork(forge, repository, folder, inside);
+    if (!saved.ok) return saved;
+    rescueRefs = saved.value.refs;
+  }
+  const trash = join(forge.folders.work, `.trash-${folder.ownerKey}`);
+  await removeTree(trash);
+  if (await exists(folder.root)) await rename(folder.root, trash);
+  await removeTree(trash);
+  if (await exists(repository.forgeDir)) await dropIncoming(forge, repository, folder);
+  return ok({ rescueRefs });
+}
+
+/** Removes a tree whose folders may be closed to their owner; follows no symlink. */
+async function removeTree(path: string): Promise<void> {
+  try {
+    await rm(path, { recursive: true, force: true, maxRetries: 2 });
+  } catch {
+    await openFolders(path);
+    await rm(path, { recursive: true, force: true, maxRetries: 2 });
+  }
+}
+
+async function openFolders(path: string): Promise<void> {
+  await chmod(path, 0o700).catch(() => {});
+  for (const entry of await readdir(path, { withFileTypes: true }).catch(() => [])) {
+    if (entry.isDirectory()) await openFolders(join(path, entry.name));
+  }
+}
+
+function exists(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,103 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+
+import { digestOf } from '../../kernel/index.ts';
+import type { Forge } from '../forge.ts';
+import { gitText } from '../git/index.ts';
+import { type ForgeRepository, forgePlace } from '../repository.ts';
+import type { RepositoryConfig } from '../repository-config.ts';
+import type { WorkFolder } from './work-folder.ts';
+
+/**
+ * Names what the set-up of a commit makes: its commands and the content of the files it follows from (lockfiles, manifests).
+ * `undefined` = there is nothing that may be cached.
+ */
+export async function setupKeyOf(
+  forge: Forge,
+  repository: ForgeRepository,
+  config: Pick<RepositoryConfig, 'workspace'>,
+  commit: string,
+): Promise<string | undefined> {
+  const { setup, cacheKey, isCacheable, env } = config.workspace;
+  if (setup.length === 0 || !isCacheable || cacheKey.length === 0) return undefined;
+  const entries = await gitText(forge.git, forgePlace(repository), ['ls-tree', '-z', commit, '--', ...cacheKey]);
+  return digestOf({
+    setup,
+    env,
+    entries: entries.split('\0').filter(Boolean),
+    platform: `${process.platform}-${process.arch}`,
+  }).slice(0, 32);
+}
+
+/** Fills a fresh clone from the cache: a private copy, by reflink where the file system can (X-12). False = not cached. */
+export async function restoreSetup(forge: Forge, folder: WorkFolder, key: string): Promise<boolean> {
+  const tree = join(cacheFolder(forge, folder), key, 'tree');
+  if (!(await exists(join(tree, '..', 'complete')))) return false;
+  await copyInto(`${tree}/.`, `${folder.clone}/`);
+  return true;
+}
+
+/**
+ * Keeps what set-up made (`outputs`, paths relative to the clone) for the next folder. Only ever called for a folder at a
+ * base commit: what an agent's branch made must not reach another session. A copy that is there is kept.
+ */
+export async function keepSetup(
+  forge: Forge,
+  folder: WorkFolder,
+  key: string,
+  outputs: readonly string[],
+): Promise<void> {
+  const home = cacheFolder(forge, folder);
+  const target = join(home, key);
+  if (outputs.length === 0 || (await exists(join(target, 'complete')))) return;
+  await mkdir(home, { recursive: true, mode: 0o700 });
+  const fresh = await mkdtemp(join(home, 'new-'));
+  try {
+    for (const output of outputs) {
+      const path = output.replace(/\/$/, '');
+      const to = join(fresh, 'tree', path);
+      await mkdir(dirname(to), { recursive: true });
+      await copyInto(join(folder.clone, path), to);
+    }
+    await writeFile(join(fresh, 'complete'), '');
+    await rm(target, { recursive: true, force: true });
+    await rename(fresh, target);
+  } catch (error) {
+    // A cache is a convenience: the disk may be full, or another folder was faster.
+    await rm(fresh, { recursive: true, force: true });
+    if (!['ENOTEMPTY', 'EEXIST', 'ENOSPC'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+  }
+  await dropOldest(home);
+}
+
+/** Keeps the five newest set-ups of a repository. */
+async function dropOldest(home: string): Promise<void> {
+  const names = (await readdir(home)).filter((name) => !name.startsWith('new-'));
+  const dated = await Promise.all(names.map(async (name) => ({ name, at: (await stat(join(home, name))).mtimeMs })));
+  for (const { name } of dated.toSorted((a, b) => b.at - a.at).slice(5))
+    await rm(join(home, name), { recursive: true, force: true });
+}
+
+function cacheFolder(forge: Forge, folder: WorkFolder): string {
+  return join(forge.folders.work, '.set-up', folder.repositoryId);
+}
+
+/** `cp` keeps owner, times and symlinks, and shares blocks where it can; Node's own copy does not. */
+async function copyInto(from: string, to: string): Promise<void> {
+  const args = process.platform === 'darwin' ? ['-Rpc', from, to] : ['-a', '--reflink=auto', '--', from, to];
+  await promisify(execFile)('/bin/cp', args, {
+    cwd: '/',
+    env: { LC_ALL: 'C' },
+    timeout: 600_000,
+    maxBuffer: 1024 * 1024,
+  });
+}
+
+function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}
