@@ -5,6 +5,8 @@ export interface WakeHub {
   fire(topic: string, subject: string): void;
   /** Calls every listener with the subject `''` ("look at everything"): after wake-ups may have been missed. */
   fireAll(): void;
+  /** Forgets every listener; what was fired and not yet heard is not heard any more. */
+  close(): void;
 }
 
 /** An empty hub. A listener that throws surfaces as an uncaught exception: it is a bug, not the committer's failure. */
@@ -30,5 +32,6 @@ export function createWakeHub(): WakeHub {
     fireAll() {
       for (const topic of listeners.keys()) fire(topic, '');
     },
+    close: () => listeners.clear(),
   };
 }

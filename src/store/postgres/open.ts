@@ -120,6 +120,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
         await Promise.allSettled(running);
         await sequencer.stop();
         await wakeUps.stop();
+        hub.close();
         await endPools();
       })();
       return closing;

@@ -47,6 +47,7 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
   const nesting = createNestingGuard();
   const takeTurn = createMutex();
   let closed = false;
+  let closing: Promise<void> | undefined;
 
   async function tx<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
     nesting.refuse();
@@ -90,13 +91,14 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
     read,
     onWake: hub.on,
     settled: async () => {},
-    async close() {
-      if (closed) return;
-      await takeTurn(async () => {
+    close() {
+      closing ??= takeTurn(async () => {
         closed = true;
+        hub.close();
         reader.close();
         writer.close();
       });
+      return closing;
     },
   };
 }
