@@ -1,0 +1,2 @@
+export { parseShell } from './parse-shell.ts';
+export type { ParsedShell, ShellCommand, ShellRedirection, ShellWord } from './shell-command.ts';
