@@ -86,7 +86,20 @@ export async function startPostgres(settings: Record<string, string> = {}): Prom
   const command = [
     ...asUser,
     join(bin, 'postgres'),
-    ...['-D', data, '-k', folder, '-c', 'listen_addresses=', '-c', 'max_connections=200', '-c', 'shared_buffers=32MB'],
+    ...[
+      '-D',
+      data,
+      '-k',
+      folder,
+      '-c',
+      'listen_addresses=',
+      '-c',
+      'max_connections=200',
+      '-c',
+      'shared_buffers=32MB',
+      '-c',
+      'deadlock_timeout=100ms',
+    ],
     ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
   ];
   return new ServerOf(folder, command).started();

@@ -80,7 +80,7 @@ function diagnose(
     if (isOriginalAt(row, row.seq - shift, row.prev_hash)) return insertedBefore(row, shift, seen);
   }
   const origin = next.find((later) => isOriginalAt(later, expected, head.hash));
-  if (origin) return found('inserted', expected, row, 'the event that belongs there stands behind it');
+  if (origin) return found('inserted', row.seq, row, 'the event that belongs there stands behind it');
   return found('changed', expected, row, 'its content does not agree with its hash');
 }
 

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 
-import { chainOn, readHead } from '../events.ts';
+import { chainOn, readHead, type UnsequencedRow } from '../events.ts';
 import type { Schema } from '../schema/index.ts';
 
 /** Any number that nothing else locks; held by whoever numbers events, for one batch. */
@@ -41,7 +41,7 @@ export function startSequencer(db: Kysely<Schema>, onNumbered: () => void): Sequ
         again = false;
         const numbered = await numberBatch(db);
         if (numbered > 0) onNumbered();
-        if (numbered === batchSize) again = true;
+        if (numbered >= batchSize) again = true;
       }
     } catch {
       again = false;
@@ -66,18 +66,12 @@ export function startSequencer(db: Kysely<Schema>, onNumbered: () => void): Sequ
   };
 }
 
-/** Numbers up to `batchSize` committed events; gives how many. */
+/** Numbers about `batchSize` committed events, never a part of a transaction; gives how many. */
 export async function numberBatch(db: Kysely<Schema>): Promise<number> {
   if (!(await isBehind(db))) return 0;
   return db.transaction().execute(async (trx) => {
     await sql`select pg_advisory_xact_lock(${sql.lit(sequencerLock)})`.execute(trx);
-    const rows = await trx
-      .selectFrom('event')
-      .selectAll()
-      .where('seq', 'is', null)
-      .orderBy('ord')
-      .limit(batchSize)
-      .execute();
+    const rows = await readUnsequenced(trx);
     if (rows.length === 0) return 0;
     const chained = chainOn(await readHead(trx), rows);
     await sql`update event set seq = v.seq, prev_hash = v.prev_hash, hash = v.hash
@@ -87,6 +81,19 @@ export async function numberBatch(db: Kysely<Schema>): Promise<number> {
       where event.ord = v.ord`.execute(trx);
     return rows.length;
   });
+}
+
+/**
+ * The events of whole transactions, one transaction after another. They are written at the end of their use case, so the
+ * last `ord` of each orders any two that met on a row as they committed.
+ */
+async function readUnsequenced(db: Kysely<Schema>): Promise<(UnsequencedRow & { ord: number })[]> {
+  const { rows } = await sql<UnsequencedRow & { ord: number }>`
+    with page as (select xmin::text as writer from event where seq is null order by ord limit ${sql.lit(batchSize)})
+    select event.*, max(ord) over (partition by xmin::text) as writer_ord from event
+    where seq is null and xmin::text in (select writer from page)
+    order by writer_ord, ord`.execute(db);
+  return rows;
 }
 
 async function isBehind(db: Kysely<Schema>): Promise<boolean> {
