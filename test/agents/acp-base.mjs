@@ -57,6 +57,7 @@ export function serve(handlers, options = {}) {
     try {
       frame = JSON.parse(line);
     } catch {
+      options.onTornLine?.();
       send({ id: null, error: { code: -32700, message: `torn line of ${line.length} characters` } });
       return;
     }

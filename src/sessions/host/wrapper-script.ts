@@ -53,6 +53,7 @@ identity_of $feeder_pid; feeder=$identity
   ${program.mv} "$folder/pid.new" "$folder/pid" || exit 125
   [ -e "$folder/stop" ] && exit 125
   cd ${quote(command.cwd)} || exit 125
+  unset OLDPWD
 ${redirections(command.openFiles)}
   exec ${command.argv.map(quote).join(' ')}
 ) &

@@ -1,0 +1,133 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+import { AgentWorld } from '../../../../test/agents/agent-world.ts';
+import { mustOk, newId } from '../../../kernel/index.ts';
+import { openGeneration } from '../../host/index.ts';
+import type { Generation } from '../../host/index.ts';
+
+const serverProgram = join(import.meta.dirname, '../../../../test/agents/short-lived-server.ts');
+
+let world: AgentWorld;
+const servers: ChildProcess[] = [];
+beforeEach(() => {
+  world = new AgentWorld();
+});
+afterEach(async () => {
+  for (const server of servers.splice(0)) server.kill('SIGKILL');
+  await world.close();
+});
+
+/** A server of its own process that runs one fake agent; `until` waits for its word and gives the offset it had applied. */
+async function startServer(agent: string, answerLength = -1) {
+  const sessionId = newId<string>();
+  const server = spawn(process.execPath, [serverProgram, world.folder, sessionId, agent, String(answerLength)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  servers.push(server);
+  const folder = join(world.folder, sessionId, '1');
+  const words = createInterface({ input: server.stdout })[Symbol.asyncIterator]();
+  return {
+    async until(word: string): Promise<number> {
+      for (let next = await words.next(); !next.done; next = await words.next()) {
+        const [offset, kind] = next.value.split(' ');
+        if (kind === word) return Number(offset);
+      }
+      throw new Error(`the server ended before it said ${word}`);
+    },
+    async kill(): Promise<Generation> {
+      const ended = new Promise((resolve) => server.once('exit', resolve));
+      server.kill('SIGKILL');
+      await ended;
+      const generation = mustOk(await openGeneration(folder));
+      world.generations.push(generation);
+      return generation;
+    },
+  };
+}
+
+test('a server killed with a permission open: the next one answers it in the same agent process (field case 28)', async () => {
+  const server = await startServer('asks-permission');
+  const consumedTo = await server.until('permission-asked');
+  const generation = await server.kill();
+  const { link, witness } = await world.attach(generation, { consumedTo });
+  const { permissions, openPromptId, turn, prompts } = link.snapshot();
+  expect({ turn, openPromptId }).toEqual({ turn: 'requires_action', openPromptId: 'p1' });
+  expect(prompts).toMatchObject([{ promptId: 'p1', verdict: 'delivered' }]);
+  expect(permissions).toHaveLength(1);
+  expect(mustOk(await link.prompt('p1', 'go'))).toEqual({ verdict: 'delivered' });
+  mustOk(await link.answerPermission(permissions[0]!.requestId, 'allow_once'));
+  expect(await witness.event('turn-ended')).toMatchObject({ promptId: 'p1', outcome: { stopReason: 'end_turn' } });
+  expect(witness.text()).toBe(`${generation.record()!.agent.pid}: proceed_once`);
+  // Nothing that was applied before comes again.
+  expect(witness.events.some((event) => event.kind === 'opened' || event.kind === 'permission-asked')).toBe(false);
+});
+
+test('what was not applied before the kill comes again from the consumed offset (decision 2)', async () => {
+  const server = await startServer('asks-question');
+  await server.until('question-asked');
+  const generation = await server.kill();
+  const { witness, link } = await world.attach(generation, { consumedTo: 0 });
+  const { question } = await witness.event('question-asked');
+  expect(link.snapshot().questions).toEqual([question]);
+  mustOk(await link.answerQuestion(question.requestId, { action: 'decline' }));
+  await witness.event('turn-ended');
+  expect(witness.text()).toBe('decline: null');
+});
+
+test.each([0, 2, 4, 7, 11, 16])(
+  'a server killed %i ms into writing a 12 MB answer: nothing torn, nothing twice (decision 6)',
+  async (afterMs) => {
+    const length = 12 * 1024 * 1024;
+    const server = await startServer('counts-answers', length);
+    const consumedTo = await server.until('question-asked');
+    await new Promise((resolve) => setTimeout(resolve, afterMs));
+    const generation = await server.kill();
+    const { link, witness } = await world.attach(generation, { consumedTo });
+    const [question] = link.snapshot().questions;
+    const answer = { action: 'accept', content: { text: 'x'.repeat(length) } } as const;
+    if (question) mustOk(await link.answerQuestion(question.requestId, answer));
+    await witness.event('turn-ended');
+    expect(JSON.parse(witness.text())).toEqual({
+      pid: generation.record()!.agent.pid,
+      answers: 1,
+      tornLines: 0,
+      length,
+    });
+    const lines = readFileSync(generation.files.inbox, 'utf8').split('\n');
+    expect(lines.pop()).toBe('');
+    expect(lines.map((line) => JSON.parse(line)).filter((frame) => 'result' in frame)).toHaveLength(1);
+  },
+);
+
+test('a server killed while it opens the conversation: the next one goes on with the step that is due', async () => {
+  const server = await startServer('answers');
+  await server.until('peer-seen');
+  const generation = await server.kill();
+  const { link, witness } = await world.attach(generation, { consumedTo: 0 });
+  await witness.event('opened');
+  mustOk(await link.prompt('p-next', 'hello'));
+  await witness.event('turn-ended', (event) => event.promptId === 'p-next');
+  const methods = readFileSync(generation.files.inbox, 'utf8')
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => (JSON.parse(line) as { method?: string }).method);
+  expect(methods.filter((method) => method === 'initialize' || method === 'session/new')).toHaveLength(2);
+});
+
+test('an agent that died while no server lived is found dead, with all that it had said', async () => {
+  const server = await startServer('asks-permission');
+  await server.until('permission-asked');
+  const generation = await server.kill();
+  process.kill(generation.record()!.agent.pid, 'SIGKILL');
+  const { link, witness } = await world.attach(generation, { consumedTo: 0 });
+  expect(await witness.flag('exited')).toMatchObject({ code: 137, isAfterLatch: false });
+  const { permission } = await witness.event('permission-asked');
+  expect(await witness.event('request-settled')).toMatchObject({ requestId: permission.requestId, by: 'end' });
+  expect(link.snapshot()).toMatchObject({ phase: 'ended', permissions: [] });
+});
