@@ -2,7 +2,7 @@ import { lstatSync, readlinkSync } from 'node:fs';
 
 import { defaultLimits } from '../launcher.ts';
 import type { SandboxProfile } from '../profile.ts';
-import { isFolder, isWithin, parentsOf, type PlannedMount, planMounts } from './plan-mounts.ts';
+import { isFolder, isWithin, parentsOf, type PlannedMount, planMounts, systemFolders } from './plan-mounts.ts';
 
 /**
  * Parts of the barrier that a test may leave out, to show that the attack against it succeeds without it. Never used
@@ -32,9 +32,6 @@ export interface ArgumentOptions {
   overlays: readonly { outside: string; inside: string }[];
   without?: ReadonlySet<Protection>;
 }
-
-/** Folders and files of the operating system, read-only inside; the root holds nothing else of the machine. */
-const systemFolders = ['/usr', '/etc', '/opt', '/nix/store', '/gnu/store'];
 
 /** On a merged system links into /usr, elsewhere folders. */
 const systemLinks = ['/bin', '/sbin', '/lib', '/lib32', '/libx32', '/lib64'];
@@ -70,6 +67,7 @@ function namespaces(profile: SandboxProfile, { asRoot }: ArgumentOptions, withou
   if (!asRoot) args.push('--unshare-user');
   // A nested profile may make namespaces; mount calls stay denied by the filter.
   if (!asRoot && !profile.nested && !without.has('user-namespace-limit')) args.push('--disable-userns');
+  if (!asRoot && without.has('not-root')) args.push('--uid', '0', '--gid', '0');
   if (without.has('capabilities')) return [...args, '--cap-add', 'ALL'];
   args.push('--cap-drop', 'ALL');
   if (asRoot) for (const name of ['CAP_SETUID', 'CAP_SETGID', 'CAP_SETPCAP']) args.push('--cap-add', name);
@@ -77,7 +75,7 @@ function namespaces(profile: SandboxProfile, { asRoot }: ArgumentOptions, withou
 }
 
 function root(without: ReadonlySet<Protection>): string[] {
-  if (without.has('allow-list-root')) return ['--bind', '/', '/'];
+  if (without.has('allow-list-root')) return ['--dev-bind', '/', '/'];
   return [...systemFolders.flatMap((path) => ['--ro-bind-try', path, path]), ...systemLinks.flatMap(linkOrFolder)];
 }
 
@@ -90,7 +88,7 @@ function linkOrFolder(path: string): string[] {
 function kernelFolders(without: ReadonlySet<Protection>): string[] {
   const proc = ['--proc', '/proc'];
   if (!without.has('proc-sys-read-only')) proc.push('--ro-bind', '/proc/sys', '/proc/sys');
-  return [...proc, '--dev', '/dev'];
+  return without.has('allow-list-root') ? proc : [...proc, '--dev', '/dev'];
 }
 
 /** Without a size each of them may take half of the machine's memory. */

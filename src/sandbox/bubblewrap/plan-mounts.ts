@@ -9,6 +9,9 @@ export interface PlannedMount extends Mount {
   access: 'read-write' | 'read-only';
 }
 
+/** Folders of the operating system, shown read-only in every sandbox (X-3). */
+export const systemFolders = ['/usr', '/etc', '/opt', '/nix/store', '/gnu/store'];
+
 /** Where the sockets of the wall appear inside; the forwarder connects to `sock` in it. */
 export const wallFolderInside = '/run/chantier/wall';
 
@@ -33,7 +36,9 @@ export function planMounts(profile: SandboxProfile): PlannedMount[] {
   if (profile.network.kind === 'wall')
     sockets.push({ outside: profile.network.socketFolder, inside: wallFolderInside, access: 'read-only' });
   for (const mount of [...ours, ...sockets]) demandFolder(mount);
-  const readOnly = profile.readOnly.filter((path) => existsSync(path)).map((path) => same(path, 'read-only'));
+  const readOnly = profile.readOnly
+    .filter((path) => existsSync(path) && !systemFolders.some((folder) => isWithin(path, folder)))
+    .map((path) => same(path, 'read-only'));
   for (const mount of readOnly) demandNoPlantedLink(mount, ours);
   const all = [...readOnly, ...ours, ...sockets];
   for (const mount of all) demandPlainPath(mount.inside);
