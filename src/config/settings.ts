@@ -160,13 +160,6 @@ export const settings = {
     help: 'How long an idempotency key is remembered (S-7).',
     change: 'operator',
   },
-  'events.buffer': {
-    env: null,
-    default: 1000,
-    kind: integer(10, 100_000),
-    help: 'How many events wait for one slow client before its stream is ended.',
-    change: 'operator',
-  },
 } as const satisfies Record<string, Setting>;
 
 export type SettingName = keyof typeof settings;

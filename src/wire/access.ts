@@ -23,7 +23,8 @@ export type LogInView = z.infer<typeof logInView>;
 
 /** First run: the one-use link's secret, and the passphrase to set. */
 export const firstRunRequest = z.object({
-  secret: z.string().max(128),
+  /** Of the one-use link; not asked for at the terminal. */
+  secret: z.string().max(128).optional(),
   name: z.string().min(1).max(64).default('operator'),
   passphrase,
 });

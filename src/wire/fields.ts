@@ -1,5 +1,7 @@
 import { z } from 'zod';
 
+import type { Json } from '../kernel/index.ts';
+
 /** Epoch moments on the wire: RFC 3339 with the suffix `Z` only; `+00:00` is refused (S-58). */
 export const timestamp = z.iso.datetime();
 
@@ -26,8 +28,8 @@ export const workText = text(20_000);
 
 export const priority = z.enum(['P0', 'P1', 'P2', 'P3']);
 
-/** Any JSON value, as a schema. */
-export const json = z.json();
+/** Any JSON value; what was parsed from JSON is one. */
+export const json = z.unknown() as unknown as z.ZodType<Json>;
 
 /** What pages a list: opaque, given back as `nextCursor`. */
 export const cursor = z.string().min(1).max(400);

@@ -9,6 +9,8 @@ export const problem = z.object({
   status: z.int(),
   code: z.string(),
   detail: z.string(),
+  /** What the refusal is about; gives the exit code of the CLI (`fault` and `bug`: 1). */
+  kind: z.string(),
   facts: z.record(z.string(), json).optional(),
   /** What is wrong where, for `invalid`. */
   errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),

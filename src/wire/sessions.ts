@@ -100,9 +100,10 @@ export type StatusView = z.infer<typeof statusView>;
 /** Work key, or id of a session: what the seven commands name. Judged by the supervisor, in its order of guards. */
 export const sessionName = z.string().max(400);
 
+/** Left empty rather than refused here: the supervisor judges the form after the quota and the key (S-17). */
 export const startRequest = z.object({
-  workKey: z.string().max(400),
-  project: z.string().max(400),
+  workKey: z.string().max(400).default(''),
+  project: z.string().max(400).default(''),
   agent: z.string().max(128).optional(),
 });
 export type StartRequest = z.infer<typeof startRequest>;

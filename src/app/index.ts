@@ -1,0 +1,40 @@
+export type {
+  Access,
+  AccessParts,
+  Credentials,
+  DecidingAct,
+  Door,
+  FreshAct,
+  Identity,
+  LookUpSession,
+  RefusedRequest,
+} from './access/index.ts';
+export {
+  actOfDecision,
+  createAccess,
+  ensureOperatorToken,
+  firstRunTtlMs,
+  freshActs,
+  hashSecret,
+  logInTtlMs,
+  newSecret,
+  proofFor,
+  proofTtlMs,
+  readOperatorToken,
+  requireProof,
+  unlockIdleMs,
+  unlockTtlMs,
+} from './access/index.ts';
+export type {
+  AgentSideUseCases,
+  Answer,
+  App,
+  DecisionUseCases,
+  GateUseCases,
+  InstanceUseCases,
+  RepositoryUseCases,
+  ReviewUseCases,
+  SessionUseCases,
+  WorkUseCases,
+} from './app.ts';
+export type { Caller, ProofStrength } from './caller.ts';

@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto';
+
+import type { Context, MiddlewareHandler } from 'hono';
+import { getCookie } from 'hono/cookie';
+
+import { isMutation } from '../wire/index.ts';
+import type { ApiEnv, ApiParts } from './parts.ts';
+import { problemOf, problemResponse } from './problem.ts';
+
+/** Nothing is loaded from elsewhere, nothing is run inline, nobody may frame the console. */
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "manifest-src 'self'",
+  "worker-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** Headers on every answer. There is no CORS header anywhere: other origins get nothing (design 4 "HTTP"). */
+const securityHeaders: Readonly<Record<string, string>> = {
+  'content-security-policy': contentSecurityPolicy,
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+};
+
+/** Name of the console's cookie: with the port in it, since cookies do not know ports. */
+export function cookieNameOf(port: number): string {
+  return `chantier_${port}`;
+}
+
+/** Gives each request an id and each answer the security headers. */
+export const labelRequest: MiddlewareHandler<ApiEnv> = async (c, next) => {
+  const requestId = randomUUID();
+  c.set('requestId', requestId);
+  await next();
+  for (const [name, value] of Object.entries(securityHeaders)) c.res.headers.set(name, value);
+  c.res.headers.set('request-id', requestId);
+  if (c.req.path.startsWith('/api/') && !c.res.headers.has('cache-control'))
+    c.res.headers.set('cache-control', 'no-store');
+};
+
+/** Refuses what a page of another origin, or a name that was rebound to us, could send (421 and 403). */
+export const guardBrowser: MiddlewareHandler<ApiEnv> = async (c, next) => {
+  if (c.env.door !== 'tcp') return next();
+  const host = c.req.header('host') ?? '';
+  if (!ownHosts(c.env.port).includes(host.toLowerCase())) {
+    return problemResponse(
+      problemOf(
+        {
+          kind: 'not-permitted',
+          code: 'unknown_host',
+          message: `This server does not answer for that host; use 127.0.0.1:${c.env.port}.`,
+        },
+        undefined,
+        421,
+      ),
+    );
+  }
+  const fault = originFault(c);
+  if (fault === undefined) return next();
+  return problemResponse(problemOf({ kind: 'not-permitted', code: 'cross_origin', message: fault }));
+};
+
+function originFault(c: Context<ApiEnv>): string | undefined {
+  if (c.req.header('authorization') !== undefined) return undefined;
+  const site = c.req.header('sec-fetch-site');
+  const isApi = c.req.path.startsWith('/api/');
+  if (!isMutation(c.req.method)) {
+    return isApi && site !== undefined && site !== 'same-origin' && site !== 'none'
+      ? 'Pages of another origin read nothing here.'
+      : undefined;
+  }
+  const origin = c.req.header('origin') ?? '';
+  if (
+    !ownHosts(c.env.port).some((host) => origin === `http://${host}`) ||
+    origin !== `http://${c.req.header('host')}`
+  ) {
+    return 'A change needs the Origin of this server.';
+  }
+  if (site !== 'same-origin') return 'A change needs Sec-Fetch-Site: same-origin.';
+  return undefined;
+}
+
+function ownHosts(port: number): string[] {
+  return [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`];
+}
+
+/** Finds out who asks. What cannot be believed counts as nobody and is judged by the table of rights. */
+export function identifyCaller(parts: ApiParts): MiddlewareHandler<ApiEnv> {
+  return async (c, next) => {
+    const cookieName = cookieNameOf(c.env.port);
+    const authorization = c.req.header('authorization');
+    const bearer =
+      authorization === undefined ? undefined : (/^Bearer ([\x21-\x7e]{1,512})$/i.exec(authorization)?.[1] ?? '');
+    const identity = await parts.access.identify({
+      door: c.env.door,
+      bearer,
+      cookie: getCookie(c, cookieName),
+      proof: c.req.header('chantier-proof'),
+    });
+    c.set('identity', identity);
+    c.set('cookieName', cookieName);
+    await next();
+  };
+}

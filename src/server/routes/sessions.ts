@@ -1,0 +1,143 @@
+import { z } from 'zod';
+
+import {
+  answerRequest,
+  escalationQuery,
+  escalationView,
+  haltRequest,
+  logPage,
+  logQuery,
+  pageOf,
+  reasonRequest,
+  sessionName,
+  sessionQuery,
+  sessionView,
+  startRequest,
+  statusView,
+  stoppedAllView,
+  tellRequest,
+  toldView,
+} from '../../wire/index.ts';
+import type { ApiParts } from '../parts.ts';
+import { addRoute, type Api } from '../route.ts';
+
+const params = z.object({ session: sessionName });
+
+/** The seven commands (S-14), and tell, logs and halt beside them. */
+export function addSessionRoutes(api: Api, parts: ApiParts): void {
+  addTheSeven(api, parts);
+  const { sessions } = parts.app;
+  addRoute(
+    api,
+    parts,
+    'GET /api/sessions',
+    { summary: 'List sessions', query: sessionQuery, answer: pageOf(sessionView) },
+    ({ caller, query }) => sessions.list(caller, query),
+  );
+  addRoute(
+    api,
+    parts,
+    'GET /api/sessions/{session}',
+    { summary: 'Show a session', params, answer: sessionView },
+    (input) => sessions.show(input.caller, input.params.session),
+  );
+  addRoute(
+    api,
+    parts,
+    'POST /api/sessions/{session}/messages',
+    { summary: 'Tell a session something', params, body: tellRequest, answer: toldView },
+    (input) => sessions.tell(input.caller, input.params.session, input.body),
+  );
+  addRoute(
+    api,
+    parts,
+    'GET /api/sessions/{session}/log',
+    { summary: 'Read the journal of a session', params, query: logQuery, answer: logPage },
+    (input) => sessions.logs(input.caller, input.params.session, input.query),
+  );
+  addRoute(
+    api,
+    parts,
+    'PUT /api/halt',
+    { summary: 'Stop everything: dispatch, landing, outbox, every process', body: haltRequest, answer: stoppedAllView },
+    ({ caller, body }) => sessions.stopAll(caller, body.reason),
+  );
+  addRoute(
+    api,
+    parts,
+    'DELETE /api/halt',
+    { summary: 'Let dispatch, landing and outbox go on', answer: z.object({ halted: z.boolean() }) },
+    ({ caller }) => sessions.goOn(caller),
+  );
+}
+
+function addTheSeven(api: Api, parts: ApiParts): void {
+  const { sessions } = parts.app;
+  addRoute(
+    api,
+    parts,
+    'POST /api/sessions',
+    {
+      summary: 'start: start a session',
+      body: startRequest,
+      answer: sessionView,
+      status: 201,
+      keyIsJudgedInside: true,
+    },
+    ({ caller, body }) => sessions.start(caller, body),
+  );
+  addRoute(
+    api,
+    parts,
+    'GET /api/status',
+    { summary: 'status: everything at a glance, or one session', query: escalationQuery, answer: statusView },
+    ({ caller, query }) => sessions.status(caller, query.session),
+  );
+  addRoute(
+    api,
+    parts,
+    'GET /api/escalations',
+    { summary: 'escalations: open questions of agents', query: escalationQuery, answer: z.array(escalationView) },
+    ({ caller, query }) => sessions.escalations(caller, query.session),
+  );
+  addRoute(
+    api,
+    parts,
+    'POST /api/sessions/{session}/answers',
+    {
+      summary: 'respond: answer the oldest open question',
+      params,
+      body: answerRequest,
+      answer: escalationView,
+      keyIsJudgedInside: true,
+    },
+    (input) => sessions.respond(input.caller, input.params.session, input.body.text),
+  );
+  addRoute(
+    api,
+    parts,
+    'PUT /api/sessions/{session}/pause',
+    {
+      summary: 'pause: hold a running session',
+      params,
+      body: reasonRequest,
+      answer: sessionView,
+      keyIsJudgedInside: true,
+    },
+    (input) => sessions.pause(input.caller, input.params.session, input.body.reason),
+  );
+  addRoute(
+    api,
+    parts,
+    'DELETE /api/sessions/{session}/pause',
+    { summary: 'resume: let a paused session go on', params, answer: sessionView, keyIsJudgedInside: true },
+    (input) => sessions.resume(input.caller, input.params.session),
+  );
+  addRoute(
+    api,
+    parts,
+    'PUT /api/sessions/{session}/stop',
+    { summary: 'stop: end a session', params, body: reasonRequest, answer: sessionView, keyIsJudgedInside: true },
+    (input) => sessions.stop(input.caller, input.params.session, input.body.reason),
+  );
+}
