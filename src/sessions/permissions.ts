@@ -155,6 +155,25 @@ export async function markPermissionDelivered(tx: Tx, session: SessionRow, id: s
   if (row) await emitOf(tx, session, 'permission.delivered', actor, {}, { kind: 'permission', id });
 }
 
+/** The request ended in the agent's own protocol before we had answered: nothing is left to answer. */
+export async function settleFromProtocol(
+  tx: Tx,
+  ctx: SessionContext,
+  session: SessionRow,
+  request: PermissionRequestRow,
+  by: 'answer' | 'cancel' | 'agent' | 'end',
+): Promise<void> {
+  const settled = await settlePermission(tx, session, request.id, ['judging', 'held'], {
+    state: by === 'cancel' ? 'cancelled' : 'void',
+    reason: `request_${by}`,
+    actor,
+  });
+  if (settled && request.decision_id)
+    await ctx.ports.onHoldEnded(tx, toSession(session), request.decision_id, `request_${by}`);
+  if (!settled) return;
+  await tx.db.updateTable('permission_request').set({ delivery: 'void' }).where('id', '=', request.id).execute();
+}
+
 async function settlePermission(
   tx: Tx,
   session: SessionRow,

@@ -59,7 +59,7 @@ export async function enqueuePrompt(tx: Tx, session: SessionRow, prompt: NewProm
   return added;
 }
 
-/** Gives a prompt its delivery verdict (decision 8); nothing happens when it has one. */
+/** Gives a prompt its delivery verdict (decision 8); `unconfirmed` may still become `delivered`, the others are final. */
 export async function settlePrompt(
   tx: Tx,
   session: SessionRow,
@@ -70,7 +70,7 @@ export async function settlePrompt(
     .updateTable('prompt')
     .set({ state: verdict, settled_at: tx.now })
     .where('id', '=', prompt.id)
-    .where('state', 'in', ['queued', 'sending'])
+    .where('state', 'in', verdict === 'delivered' ? ['queued', 'sending', 'unconfirmed'] : ['queued', 'sending'])
     .returning('id')
     .executeTakeFirst();
   if (!settled) return false;

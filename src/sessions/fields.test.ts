@@ -1,0 +1,78 @@
+import { expect, it } from 'vitest';
+
+import { eachStore } from '../store/testing.ts';
+import { fields } from './fields.ts';
+import { sessionWorld } from './testing.ts';
+
+it('accepts a complete set of valid fields (TC-NOM-10, S-57)', () => {
+  for (const key of ['PD-1', 'PD-9999', 'shop/12', 'shop-backend/T_7', 'pr-12/r3', 'qa-checkout/r1'])
+    expect(fields.workKey(key), key).toMatchObject({ ok: true });
+  expect(fields.timestamp('2026-02-28T23:59:59.123Z').ok).toBe(true);
+  expect(fields.escalationText('Which rounding? 👨‍👩‍👧\nHalf up\tor even').ok).toBe(true);
+  expect(fields.peerId('pending-PD-1').ok).toBe(true);
+  expect(fields.messageType('GATE_RESULT').ok).toBe(true);
+  expect(fields.summaryText('').ok).toBe(true);
+  expect(fields.idempotencyKey('K1').ok).toBe(true);
+  expect(fields.state('PAUSED').ok).toBe(true);
+  expect(fields.escalationId('esc-1').ok).toBe(true);
+});
+
+it.each([
+  ['TC-NEG-01', 'work_key', () => fields.workKey('PD-')],
+  ['TC-NEG-02', 'work_key', () => fields.workKey('PD-12345')],
+  ['TC-NEG-03', 'project_code', () => fields.projectCode('frontend', (code) => code === 'backend')],
+  ['TC-NEG-04', 'message_type', () => fields.messageType('SHUTDOWN')],
+  ['TC-NEG-05', 'peer_id', () => fields.peerId('')],
+  ['TC-NEG-06', 'peer_id', () => fields.peerId('rb-PD-42\u0007')],
+  ['TC-NEG-07', 'timestamp', () => fields.timestamp('2026-01-31T12:00:00+02:00')],
+  ['TC-NEG-08', 'escalation_text', () => fields.escalationText('bell \u0007')],
+  ['TC-NEG-09', 'summary_text', () => fields.summaryText('x'.repeat(501))],
+  ['TC-NEG-10', 'idempotency_key', () => fields.idempotencyKey('not a key')],
+] as const)('%s: refuses an invalid %s and names the field', (_name, field, check) => {
+  expect(check()).toMatchObject({
+    ok: false,
+    refusal: { kind: 'invalid', code: `${field}_invalid`, facts: { field } },
+  });
+});
+
+it.each(['2026-01-31T12:00:00+00:00', '2026-01-31T12:00:00-05:00', '2026-02-30T12:00:00Z', '2026-1-1T00:00:00Z', 7])(
+  'refuses the time %s (S-58)',
+  (time) => expect(fields.timestamp(time).ok).toBe(false),
+);
+
+it('refuses direction changes and private characters in texts, every invisible one in ids (S-75)', () => {
+  for (const text of ['a\u202Eb', 'a\u2066b', 'a\uE000b', 'a\uD800', ''])
+    expect(fields.answerText(text).ok).toBe(false);
+  expect(fields.answerText('a\u200Db').ok).toBe(true);
+  expect(fields.peerId('a\u200Db').ok).toBe(false);
+  expect(fields.answerText('x'.repeat(4000)).ok).toBe(true);
+  expect(fields.answerText('x'.repeat(4001)).ok).toBe(false);
+});
+
+it('never repeats a text in its refusal (S-62)', () => {
+  const refused = fields.answerText(`secret sentence \u0007`);
+  expect(JSON.stringify(refused)).not.toContain('secret sentence');
+});
+
+eachStore((_dialect, open) => {
+  it.each([
+    ['TC-NEG-01', { workKey: 'PD-' }],
+    ['TC-NEG-02', { workKey: 'PD-12345' }],
+    ['TC-NEG-03', { workKey: 'PD-1', projectCode: 'frontend' }],
+    ['TC-NEG-10', { workKey: 'PD-1', key: 'not a key' }],
+    ['TC-NEG-10', { workKey: 'PD-1', key: undefined }],
+  ])('%s: start with %j leaves a log entry and nothing else', async (_name, args) => {
+    const { store } = await open();
+    const world = sessionWorld(store);
+    const answer = await world.run('start', args);
+    expect(answer).toMatchObject({ ok: false, refusal: { kind: 'invalid' } });
+    expect(await store.read.selectFrom('session').selectAll().execute()).toEqual([]);
+    expect(await store.read.selectFrom('idempotency_key').selectAll().execute()).toEqual([]);
+    const log = await world.events();
+    expect(log).toHaveLength(1);
+    expect(log[0]).toMatchObject({
+      kind: 'command.rejected',
+      facts: { peer_id: 'operator', message_type: 'START' },
+    });
+  });
+});

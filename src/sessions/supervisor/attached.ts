@@ -1,0 +1,16 @@
+import type { AgentLink, AgentProfile, LivenessEvent } from '../drivers/index.ts';
+
+/** A living generation in the hands of this server. */
+export interface Attached {
+  sessionId: string;
+  generation: number;
+  profile: AgentProfile;
+  link: AgentLink;
+  /** The process has ended and everything about it been told. */
+  exited?: Extract<LivenessEvent, { kind: 'exited' }>;
+  /** When the last batch was written, monotonic ms; batches of mere chatter are written at most each second. */
+  writtenAt: number;
+}
+
+/** What this server holds, by session. */
+export type AttachedSessions = Map<string, Attached>;

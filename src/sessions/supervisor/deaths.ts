@@ -1,0 +1,92 @@
+import type { SessionContext } from '../ports.ts';
+import { generationFolder, openGeneration } from '../host/index.ts';
+import { findSession } from '../session-store.ts';
+import { emitOf } from '../events.ts';
+import type { Attached, AttachedSessions } from './attached.ts';
+import { failSession, supervisorActor } from './crash.ts';
+
+/** Deaths that come within this time are looked at together (ms); short beside the 1 s of decision 4. */
+const passMs = 100;
+/** From this many living sessions on, more than half of them dying at once is taken for a failed probe. */
+const fewestForMassDeath = 5;
+/** How long after a suspected mass death everything is looked at again (ms). */
+const secondLookAfterMs = 1_000;
+
+/** Judges the ends of processes: one by one, but for the breaker against a mass death (decision 4). */
+export interface Deaths {
+  /** The process of `attached` has ended, as its link says. */
+  note(attached: Attached): void;
+  stop(): void;
+}
+
+export function createDeaths(
+  ctx: SessionContext,
+  sessionsFolder: string,
+  sessions: AttachedSessions,
+  hooks: { onFault: (error: unknown, sessionId: string) => void; poke: (sessionId: string) => void },
+): Deaths {
+  let dead: Attached[] = [];
+  let timer: NodeJS.Timeout | undefined;
+
+  async function judgePass(): Promise<void> {
+    const pass = dead;
+    dead = [];
+    timer = undefined;
+    const isMass = sessions.size >= fewestForMassDeath && pass.length * 2 > sessions.size;
+    if (isMass) await alert(ctx, pass);
+    // An exit status was written by the wrapper itself: that is no probe that could have failed.
+    const probed = isMass ? pass.filter((each) => each.exited?.cause === 'gone') : [];
+    const sure = pass.filter((each) => !probed.includes(each));
+    await Promise.all(sure.map((each) => end(each)));
+    if (probed.length === 0) return;
+    await new Promise((resolve) => setTimeout(resolve, secondLookAfterMs));
+    await Promise.all(probed.map(lookAgain));
+  }
+
+  async function end(attached: Attached): Promise<void> {
+    const { sessionId, generation, exited } = attached;
+    try {
+      const reason =
+        exited?.cause === 'never-started' ? 'no_process' : exited?.cause === 'rebooted' ? 'rebooted' : 'exited';
+      await ctx.store.tx((tx) => failSession(tx, ctx, sessionId, generation, reason));
+    } catch (error) {
+      hooks.onFault(error, sessionId);
+      setTimeout(() => void end(attached), secondLookAfterMs).unref();
+    }
+    hooks.poke(sessionId);
+  }
+
+  async function lookAgain(attached: Attached): Promise<void> {
+    const folder = generationFolder(sessionsFolder, attached.sessionId, attached.generation);
+    const opened = await openGeneration(folder, { clock: ctx.store.clock });
+    const isAlive = opened.ok && opened.value.look().phase === 'running';
+    if (opened.ok) await opened.value.close();
+    if (!isAlive) return end(attached);
+    // It lives after all: the link that gave it up is replaced by a new one.
+    sessions.delete(attached.sessionId);
+    await attached.link.detach();
+    hooks.poke(attached.sessionId);
+  }
+
+  return {
+    note(attached) {
+      dead.push(attached);
+      timer ??= setTimeout(
+        () => void judgePass().catch((error: unknown) => hooks.onFault(error, attached.sessionId)),
+        dead.length > 1 || sessions.size >= fewestForMassDeath ? passMs : 0,
+      );
+    },
+    stop() {
+      clearTimeout(timer);
+    },
+  };
+}
+
+async function alert(ctx: SessionContext, pass: readonly Attached[]): Promise<void> {
+  const first = pass[0];
+  const row = first && (await findSession(ctx.store.read, first.sessionId));
+  if (!row) return;
+  await ctx.store.tx((tx) =>
+    emitOf(tx, row, 'session.alert', supervisorActor, { alert: 'mass_death', count: pass.length }),
+  );
+}

@@ -1,0 +1,77 @@
+import { goOn } from '../commands/pause-session.ts';
+import { voidPermissions } from '../permissions.ts';
+import type { SessionContext, SessionSettings } from '../ports.ts';
+import { enqueuePrompt } from '../prompts.ts';
+import { lockSession, type SessionRow } from '../session-store.ts';
+import { emitOf } from '../events.ts';
+import { setFlag } from './apply-liveness.ts';
+import type { Attached } from './attached.ts';
+import { failSession, supervisorActor } from './crash.ts';
+
+/** What time has brought about for a session; the timers are times in its row, so they outlive the server (S-48). */
+export type DueTimer =
+  | 'start_timeout'
+  | 'first_liveness_timeout'
+  | 'hung'
+  | 'stall_told'
+  | 'stalled'
+  | 'limit_over'
+  | undefined;
+
+/** Pure: which timer of the row is due at `now`. */
+export function dueTimer(row: SessionRow, settings: SessionSettings, now: number): DueTimer {
+  if (row.state === 'PAUSED' && row.reason === 'limited' && row.limited_until !== null && row.limited_until <= now)
+    return row.process === 'ended' ? 'limit_over' : undefined;
+  if (row.process !== 'live' && row.process !== 'launching') return undefined;
+  if (row.live_at === null) {
+    if (row.launched_at === null) return undefined;
+    if (row.peer_seen_at === null)
+      return now - row.launched_at >= settings.startDetectionTimeoutMs ? 'start_timeout' : undefined;
+    return now - row.peer_seen_at >= settings.firstLivenessTimeoutMs ? 'first_liveness_timeout' : undefined;
+  }
+  const { unresponsive_since: silent, stalled_since: stalled } = row;
+  if (row.turn_open === 1 && silent !== null && now - silent >= settings.hungTimeoutMs) return 'hung';
+  if (row.turn_open === 1 && stalled !== null && now - stalled >= settings.stallTimeoutMs)
+    return row.stall_told === 0 ? 'stall_told' : 'stalled';
+  return undefined;
+}
+
+/** Acts on a due timer; gives whether anything changed. */
+export async function applyTimer(
+  ctx: SessionContext,
+  row: SessionRow,
+  due: Exclude<DueTimer, undefined>,
+  attached: Attached | undefined,
+): Promise<void> {
+  if (due === 'limit_over') return endLimit(ctx, row);
+  if (due === 'stall_told') return tellStalled(ctx, row, attached);
+  await ctx.store.tx((tx) => failSession(tx, ctx, row.id, row.generation, due));
+}
+
+async function endLimit(ctx: SessionContext, row: SessionRow): Promise<void> {
+  await ctx.store.tx(async (tx) => {
+    const session = await lockSession(tx, row.id);
+    if (session?.state !== 'PAUSED' || session.reason !== 'limited') return;
+    await emitOf(tx, session, 'session.flagged', supervisorActor, { flag: 'limited', on: false });
+    await goOn(tx, ctx, session, { actor: supervisorActor, reason: 'limit_over', key: 'limit' });
+  });
+}
+
+/** STALLED for 30 min: the turn is cancelled and the agent told once; the second time the session ends (design 7). */
+async function tellStalled(ctx: SessionContext, row: SessionRow, attached: Attached | undefined): Promise<void> {
+  const isTold = await ctx.store.tx(async (tx) => {
+    const session = await lockSession(tx, row.id);
+    if (!session || session.stall_told === 1 || session.generation !== row.generation) return false;
+    await setFlag(tx, session, 'stalled', null);
+    await tx.db.updateTable('session').set({ stall_told: 1 }).where('id', '=', session.id).execute();
+    await voidPermissions(tx, ctx, session, 'cancelled', 'stalled');
+    await enqueuePrompt(tx, session, {
+      kind: 'notice',
+      sourceKey: `stalled:${session.generation}`,
+      text: 'Nothing was heard of you for a long time, so your turn was cancelled. Go on with your work; if a command hangs, run it with a time limit.',
+      actor: supervisorActor,
+    });
+    return true;
+  });
+  if (isTold) await attached?.link.cancelTurn();
+}
