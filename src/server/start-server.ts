@@ -5,13 +5,11 @@ import type { Logger } from 'pino';
 
 import type { Access, App } from '../app/index.ts';
 import { ensureRunFolder, type InstancePaths, operatorSocketOf } from '../config/index.ts';
-import { toRfc3339 } from '../kernel/index.ts';
 import { buildApi } from './api.ts';
 import { serveConsoleFrom } from './console-files.ts';
 import { type Listener, listenOnSocket, listenOnTcp } from './listen.ts';
-import { bootId, removeServerFile, type ServerFile, writeServerFile } from './server-file.ts';
 
-/** What a server is started with. The caller holds the instance (`holdInstance`). */
+/** What a server is started with. The caller holds the instance (`acquireInstanceLock` of the store). */
 export interface StartServerOptions {
   app: App;
   access: Access;
@@ -22,6 +20,8 @@ export interface StartServerOptions {
   port: number;
   /** Folder of the built console; without one only the API is served. */
   consoleFolder?: string;
+  /** Tells the others where we are, once every door is open: `announce` of the instance lock. */
+  announce: (url: string) => void;
   /** Called once when someone asks the server to end (`chantier down`). */
   onShutdown: () => void;
 }
@@ -34,8 +34,7 @@ export interface RunningServer {
   socket: string;
   /** Folder with the agents' bridge socket (`sock`), to be bound into sandboxes at `/run/chantier/bridge`. */
   bridgeFolder: string;
-  file: ServerFile;
-  /** Ends streams, lets running requests end, closes the doors, removes `server.json`. Safe twice. */
+  /** Ends streams, lets running requests end, closes the doors. Safe twice. */
   stop(): Promise<void>;
 }
 
@@ -47,7 +46,7 @@ export function bridgeFolderOf(paths: InstancePaths): string {
   return folder;
 }
 
-/** Opens TCP, the operator's socket and the agents' bridge, then says so in `server.json`. Throws `Fault` `port_taken`. */
+/** Opens TCP, the operator's socket and the agents' bridge, then announces the address. Throws `Fault` `port_taken`. */
 export async function startServer(options: StartServerOptions): Promise<RunningServer> {
   const { app, access, paths, version, log } = options;
   const stopping = new AbortController();
@@ -74,15 +73,12 @@ export async function startServer(options: StartServerOptions): Promise<RunningS
   }
   const { port } = listeners[0]!;
   const url = `http://127.0.0.1:${port}`;
-  const startedAt = toRfc3339(Date.now());
-  const file: ServerFile = { url, socket, pid: process.pid, boot: bootId(), version, startedAt };
-  writeServerFile(paths.server, file);
+  options.announce(url);
 
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
-    removeServerFile(paths.server);
     stopping.abort();
     await Promise.all(listeners.map((listener) => listener.stop()));
   };
-  return { url, port, socket, bridgeFolder, file, stop: () => (stopped ??= stop()) };
+  return { url, port, socket, bridgeFolder, stop: () => (stopped ??= stop()) };
 }

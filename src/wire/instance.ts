@@ -94,7 +94,7 @@ export const auditVerdict = z.object({
     .object({
       seq: z.int(),
       id: z.string().nullable(),
-      fault: z.enum(['changed', 'removed', 'inserted', 'truncated']),
+      fault: z.enum(['changed', 'removed', 'inserted', 'cut', 'rewritten']),
       message: z.string(),
     })
     .nullable(),
