@@ -1,16 +1,8 @@
-import { existsSync } from 'node:fs';
-
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-import {
-  AgentWorld,
-  Witness,
-  fakeAgent,
-  fakeProfile,
-  plainCommand,
-  survivorsOf,
-} from '../../../test/agents/agent-world.ts';
+import { AgentWorld, fakeAgent, fakeProfile, plainCommand, survivorsOf } from '../../../test/agents/agent-world.ts';
 import { isAlive } from './index.ts';
+import { readProcess } from './process-identity.ts';
 
 let world: AgentWorld;
 beforeEach(() => {
@@ -95,7 +87,8 @@ test('finds a child that cleared its environment and left its group, while its p
   const { witness } = await world.attach(generation, { profile: fakeProfile({ driver: 'command' }) });
   const pid = Number((await witness.event('noise')).text);
   expect(await generation.stop(graces)).toMatchObject({ survivors: [] });
-  expect(existsSync(`/proc/${pid}`)).toBe(false);
+  const left = readProcess(pid);
+  expect(left === undefined || left.state === 'Z').toBe(true);
 });
 
 test('a stop before the agent is executed prevents it; a second stop finds nothing to do', async () => {
@@ -107,7 +100,7 @@ test('a stop before the agent is executed prevents it; a second stop finds nothi
 });
 
 test('what the agent says after the latch does not count: no success by a late end_turn (decision 5)', async () => {
-  const { link, witness, generation } = await world.open('ends-turn-after-latch');
+  const { link, witness } = await world.open('ends-turn-after-latch');
   await link.prompt('p1', 'go');
   await witness.event('prompt-verdict', (event) => event.verdict === 'delivered');
   const report = await link.stop({ cancelGraceMs: 50 });
