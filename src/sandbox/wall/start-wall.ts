@@ -89,6 +89,7 @@ function wallOf(folder: string, identity: ProcessIdentity): Wall {
     pid: identity.pid,
     isAlive: () => isAlive(identity),
     async admit({ sessionId, socketFolder, rules, owner }) {
+      if (!/^[A-Za-z0-9._-]{1,128}$/.test(sessionId)) throw new Error(`"${sessionId}" cannot name a session's rules`);
       const socket = join(socketFolder, 'sock');
       if (Buffer.byteLength(socket) >= maxSocketPathBytes)
         throw new Fault('socket_path_too_long', `${socket} is too long for a unix socket; use a shorter folder.`);
