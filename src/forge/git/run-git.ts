@@ -200,7 +200,7 @@ function environmentOf(place: GitPlace, options: GitOptions): Record<string, str
 }
 
 function dates(dateMs: number): Record<string, string> {
-  const stamp = `${Math.floor(dateMs / 1000)} +0000`;
+  const stamp = `@${Math.floor(dateMs / 1000)} +0000`;
   return { GIT_AUTHOR_DATE: stamp, GIT_COMMITTER_DATE: stamp };
 }
 

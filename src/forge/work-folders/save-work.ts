@@ -1,6 +1,9 @@
+import { lstat } from 'node:fs/promises';
+import { join } from 'node:path';
+
 import { ok, refuse, type Result } from '../../kernel/index.ts';
 import type { Forge } from '../forge.ts';
-import { gitRecords, gitText, readStatus, runGit, serverIdentity } from '../git/index.ts';
+import { type GitPlace, gitRecords, gitText, readStatus, runGit, serverIdentity } from '../git/index.ts';
 import { saveRescueRef } from '../local/rescue.ts';
 import { type ForgeRepository, forgePlace } from '../repository.ts';
 import { fetchFromClone, incomingRef } from './fetch-from-clone.ts';
@@ -58,18 +61,38 @@ function snapshotFiles(
   return withServerIndex<Result<string | undefined>>(forge, repository, folder, head, async (view) => {
     if ((await readStatus(forge.git, view)).isClean) return ok(undefined);
     const place = { ...view, objectDirectory: `${repository.forgeDir}/objects` };
-    await runGit(forge.git, place, ['add', '--all', '--', '.'], { timeoutMs: 600_000, umask: '022' });
+    const add = ['add', '--all', '--ignore-errors', '--', '.'];
+    const added = await runGit(forge.git, place, add, { timeoutMs: 600_000, umask: '022', answers: [0, 1, 128] });
+    if (added.exitCode !== 0) {
+      const unsaved = await unsavedFiles(forge, place);
+      if (unsaved.length > 0) {
+        const message = `${unsaved[0]} of ${folder.ownerKey} could not be read, so it cannot be saved. Look at ${folder.clone}.`;
+        return refuse('wrong-state', 'unreadable_files', message, { paths: unsaved });
+      }
+    }
     const nested = await newGitlinks(forge, place, head);
     if (nested.length > 0) {
       const message = `The clone of ${folder.ownerKey} holds a git repository of its own in ${nested[0]}, which no rescue ref can hold. Move it away from ${folder.clone}, then try again.`;
       return refuse('wrong-state', 'nested_repository', message, { paths: nested });
     }
     const tree = await gitText(forge.git, place, ['write-tree'], { umask: '022' });
+    if (head && tree === (await gitText(forge.git, place, ['rev-parse', `${head}^{tree}`]))) return ok(undefined);
     const parents = head ? ['-p', head] : [];
     const message = `Uncommitted work of ${folder.ownerKey}\n`;
     const options = { input: message, author: serverIdentity, dateMs: forge.clock.now(), umask: '022' };
     return ok(await gitText(forge.git, place, ['commit-tree', tree, ...parents, '-F', '-'], options));
   });
+}
+
+/** Files that differ still after everything was added: FIFOs, sockets and devices hold no work, anything else does. */
+async function unsavedFiles(forge: Forge, place: GitPlace): Promise<string[]> {
+  const status = await readStatus(forge.git, place, { everyFile: true });
+  const unsaved: string[] = [];
+  for (const path of [...status.unstaged, ...status.untracked]) {
+    const entry = await lstat(join(place.workTree ?? '/', path)).catch(() => undefined);
+    if (entry?.isFile() || entry?.isSymbolicLink() || entry?.isDirectory()) unsaved.push(path);
+  }
+  return unsaved;
 }
 
 async function newGitlinks(

@@ -1,0 +1,23 @@
+export { folderState } from './folder-state.ts';
+export type { ForgeWorld } from './forge-world.ts';
+export {
+  adoptRepository,
+  openAuthorFolder,
+  openForgeWorld,
+  operator,
+  registerIn,
+  syncBase,
+  turing,
+} from './forge-world.ts';
+export { commitAll, git, makeRepository, personEnv, writeFiles } from './git.ts';
+export {
+  makeDirtyRepository,
+  makeFailingSetupRepository,
+  makeMakeRepository,
+  makeNpmRepository,
+  makeRemoteRepository,
+  makeShallowRepository,
+  makeSubmoduleRepository,
+} from './plain.ts';
+export type { Vector } from './vectors.ts';
+export { vectors } from './vectors.ts';
