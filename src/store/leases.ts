@@ -1,4 +1,4 @@
-import { type Actor, newId, ok, refuse, type Result } from '../kernel/index.ts';
+import { type Actor, newId, ok, refuse, type Refused, type Result } from '../kernel/index.ts';
 import type { LeaseRow } from './schema/core.ts';
 import type { Tx } from './store.ts';
 
@@ -75,11 +75,20 @@ export async function acquireLease(
   return ok(leaseOf(row));
 }
 
-/** Keeps a lease alive; refuses with `held`/`lease_lost` when `fence` is no longer the live one or it has expired. */
-export async function renewLease(tx: Tx, subject: LeaseSubject, fence: number): Promise<Result<undefined>> {
-  const checked = await checkFence(tx, subject, fence);
-  if (!checked.ok) return checked;
-  await tx.db.updateTable('lease').set({ last_activity_at: tx.now }).where('id', '=', checked.value.id).execute();
+/**
+ * Keeps a lease alive; refuses with `held`/`lease_lost` when `fence` is no longer the live one or it has expired. With
+ * `evenIfExpired` the time does not matter: for a holder that was proved alive and that nobody has replaced (design 5).
+ */
+export async function renewLease(
+  tx: Tx,
+  subject: LeaseSubject,
+  fence: number,
+  options: { evenIfExpired?: boolean } = {},
+): Promise<Result<undefined>> {
+  const live = await liveLease(tx, subject);
+  const isMine = live?.fence === fence && (options.evenIfExpired === true || !hasExpired(live, tx.now));
+  if (!isMine) return lost(subject, fence, live);
+  await tx.db.updateTable('lease').set({ last_activity_at: tx.now }).where('id', '=', live.id).execute();
   return ok();
 }
 
@@ -87,15 +96,7 @@ export async function renewLease(tx: Tx, subject: LeaseSubject, fence: number): 
 export async function checkFence(tx: Tx, subject: LeaseSubject, fence: number): Promise<Result<Lease>> {
   const live = await liveLease(tx, subject);
   if (live && live.fence === fence && !hasExpired(live, tx.now)) return ok(leaseOf(live));
-  return refuse(
-    'held',
-    'lease_lost',
-    `The lease on ${subject.resourceType} ${subject.resourceId} (${subject.slot}) is no longer yours.`,
-    {
-      fence,
-      holder: live?.holder ?? null,
-    },
-  );
+  return lost(subject, fence, live);
 }
 
 /** Gives the lease back; nothing happens when it is not held any more (idempotent). `fence` limits it to that holding. */
@@ -126,6 +127,15 @@ export async function liveLease(tx: Tx, subject: LeaseSubject): Promise<LeaseRow
 /** Whether a lease's time is over: now ≥ last activity + TTL (L decision 23). */
 export function hasExpired(lease: Pick<LeaseRow, 'ttl_ms' | 'last_activity_at'>, now: number): boolean {
   return lease.ttl_ms !== null && now >= lease.last_activity_at + lease.ttl_ms;
+}
+
+function lost(subject: LeaseSubject, fence: number, live: LeaseRow | undefined): Refused {
+  return refuse(
+    'held',
+    'lease_lost',
+    `The lease on ${subject.resourceType} ${subject.resourceId} (${subject.slot}) is no longer yours.`,
+    { fence, holder: live?.holder ?? null },
+  );
 }
 
 async function endLease(tx: Tx, row: LeaseRow, end: { reason: string; actor: Actor; quiet?: boolean }): Promise<void> {
