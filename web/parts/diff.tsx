@@ -4,13 +4,16 @@ import type { DiffView } from '../../src/wire/index.ts';
 export function Diff({ diff }: { diff: DiffView }) {
   return (
     <div className="diff">
-      {diff.isTruncated && <p className="warning">The change is too large to show whole; some files show their names only.</p>}
+      {diff.isTruncated && (
+        <p className="warning">The change is too large to show whole; some files show their names only.</p>
+      )}
       {diff.files.map((file) => (
         <details key={file.path} open={diff.files.length <= 8}>
           <summary>
             <code>{file.oldPath && file.oldPath !== file.path ? `${file.oldPath} → ${file.path}` : file.path}</code>
             <span className="counts">
-              <span className="added">+{file.added ?? '?'}</span> <span className="removed">−{file.removed ?? '?'}</span> {file.status}
+              <span className="added">+{file.added ?? '?'}</span>{' '}
+              <span className="removed">−{file.removed ?? '?'}</span> {file.status}
             </span>
             {file.humanOnly && <span className="tag warn">{file.humanOnly}</span>}
           </summary>
@@ -40,7 +43,8 @@ function Patch({ text }: { text: string }) {
 
 function classOf(line: string): string {
   if (line.startsWith('@@')) return 'hunk';
-  if (line.startsWith('+++') || line.startsWith('---') || line.startsWith('diff ') || line.startsWith('index ')) return 'head';
+  if (line.startsWith('+++') || line.startsWith('---') || line.startsWith('diff ') || line.startsWith('index '))
+    return 'head';
   if (line.startsWith('+')) return 'added';
   if (line.startsWith('-')) return 'removed';
   return '';

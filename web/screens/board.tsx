@@ -1,0 +1,84 @@
+import { useQuery } from '@tanstack/react-query';
+
+import type { DecisionView, Page, StatusView, WhoamiView } from '../../src/wire/index.ts';
+import { get, hasProof, logOut } from '../api.ts';
+import { useLiveUpdates } from '../live.ts';
+import { DecisionCard } from './decision-card.tsx';
+import { SessionCard } from './session-card.tsx';
+
+/** Open decisions on the left (first on a phone), living sessions on the right. */
+export function Board({ who, onEnd }: { who: WhoamiView; onEnd: () => void }) {
+  const isLive = useLiveUpdates();
+  const decisions = useQuery({
+    queryKey: ['decisions'],
+    queryFn: () => get<Page<DecisionView>>('/decisions?state=open'),
+  });
+  const status = useQuery({ queryKey: ['status'], queryFn: () => get<StatusView>('/status') });
+  const mayDecide = who.principal === 'operator' && hasProof();
+  const open = decisions.data?.items ?? [];
+  const living = (status.data?.sessions ?? []).filter((session) => session.endedAt === null);
+  return (
+    <>
+      <header className="top">
+        <h1>Chantier</h1>
+        <div className="facts">
+          <span>{open.length} to decide</span>
+          {status.data && (
+            <>
+              <span>
+                {status.data.quota.active} of {status.data.quota.max} authors at work
+              </span>
+              <span>{status.data.readyTasks} tasks ready</span>
+              <span>phase {status.data.phase}</span>
+            </>
+          )}
+          <span>{isLive ? 'live' : 'connecting…'}</span>
+        </div>
+        <button className="end" onClick={() => void logOut().finally(onEnd)}>
+          Log out
+        </button>
+      </header>
+      {status.data && !status.data.sandbox.holds && (
+        <p className="banner" role="status">
+          <strong>No sandbox.</strong> {status.data.sandbox.message} The promise “no agent can decide” does not hold.
+        </p>
+      )}
+      {status.data?.halted && (
+        <p className="banner" role="status">
+          <strong>Stopped.</strong> Nothing is started, landed or sent until an operator lets it go on.
+        </p>
+      )}
+      {who.principal === 'operator' && !mayDecide && (
+        <p className="banner" role="status">
+          This tab can read only: log in again here to decide.
+        </p>
+      )}
+      <main>
+        <section aria-label="Decisions">
+          <h2>Decisions</h2>
+          {decisions.error && (
+            <p className="bad" role="alert">
+              {decisions.error.message}
+            </p>
+          )}
+          {decisions.data && open.length === 0 && <p className="muted">Nothing waits for you.</p>}
+          {open.map((decision) => (
+            <DecisionCard key={decision.id} decision={decision} mayDecide={mayDecide} />
+          ))}
+        </section>
+        <section aria-label="Sessions">
+          <h2>Sessions</h2>
+          {status.error && (
+            <p className="bad" role="alert">
+              {status.error.message}
+            </p>
+          )}
+          {status.data && living.length === 0 && <p className="muted">No agent is running.</p>}
+          {living.map((session) => (
+            <SessionCard key={session.id} session={session} />
+          ))}
+        </section>
+      </main>
+    </>
+  );
+}

@@ -1,0 +1,111 @@
+import { useQuery } from '@tanstack/react-query';
+import { useEffect } from 'react';
+
+import type { DecisionView, DiffView, PullRequestView } from '../../src/wire/index.ts';
+import { get } from '../api.ts';
+import { Diff } from '../parts/diff.tsx';
+
+type Detail = Record<string, unknown>;
+
+/** What a human needs to see before deciding: the question, the whole call, the change with its checks, the commands. */
+export function DecisionBody({ decision, onHead }: { decision: DecisionView; onHead: (head: string) => void }) {
+  const detail = (decision.detail ?? {}) as Detail;
+  if (decision.kind === 'escalation_answer') return <p className="text">{String(detail.text ?? decision.title)}</p>;
+  if (decision.kind === 'call_approval') return <Call detail={detail} />;
+  if ((decision.kind === 'landing' || decision.kind === 'human_review') && decision.subject.kind !== 'job') {
+    return (
+      <Change
+        name={String(detail.pullRequestId ?? detail.pull_request_id ?? decision.subject.id)}
+        detail={detail}
+        onHead={onHead}
+      />
+    );
+  }
+  return <Facts detail={detail} />;
+}
+
+/** A call that waits: the preview is whole and neutralised by the server; what cannot be shown whole cannot be approved. */
+function Call({ detail }: { detail: Detail }) {
+  const preview = (detail.preview ?? detail) as Detail;
+  const text = preview.text ?? preview.command ?? undefined;
+  return (
+    <>
+      {typeof text === 'string' && (
+        <pre tabIndex={0} aria-label="call">
+          {text}
+        </pre>
+      )}
+      <Facts
+        detail={Object.fromEntries(
+          Object.entries({ ...detail, ...preview }).filter(([key]) => !['text', 'preview'].includes(key)),
+        )}
+      />
+    </>
+  );
+}
+
+function Change({ name, detail, onHead }: { name: string; detail: Detail; onHead: (head: string) => void }) {
+  const change = useQuery({
+    queryKey: ['pull-request', name],
+    queryFn: () => get<PullRequestView>(`/pull-requests/${name}`),
+  });
+  const diff = useQuery({ queryKey: ['diff', name], queryFn: () => get<DiffView>(`/pull-requests/${name}/diff`) });
+  const head = diff.data?.headCommit;
+  useEffect(() => {
+    if (head) onHead(head);
+  }, [head, onHead]);
+  const view = change.data;
+  return (
+    <>
+      {change.error && <p className="bad">{change.error.message}</p>}
+      {view && (
+        <dl className="facts">
+          <dt>change</dt>
+          <dd>
+            #{view.number} by {view.author}, <code>{view.branch}</code> onto <code>{view.base}</code>
+          </dd>
+          <dt>risk</dt>
+          <dd>{[view.risk ?? 'not assessed', ...view.riskReasons].join(' · ')}</dd>
+          <dt>review</dt>
+          <dd>
+            {view.verdicts.length === 0
+              ? 'none'
+              : view.verdicts
+                  .map((verdict) => `${verdict.reviewer} (${verdict.family}): ${verdict.verdict.replace('_', ' ')}`)
+                  .join(' · ')}
+          </dd>
+          <dt>checks</dt>
+          <dd>
+            {view.checks.length === 0
+              ? 'none'
+              : view.checks.map((check) => `${check.name}: ${check.status}`).join(' · ')}
+          </dd>
+        </dl>
+      )}
+      {typeof detail.effect === 'string' && <p className="text">{detail.effect}</p>}
+      {diff.error && <p className="bad">{diff.error.message}</p>}
+      {diff.data && <Diff diff={diff.data} />}
+    </>
+  );
+}
+
+/** The rest of a decision's detail, one line each. */
+function Facts({ detail }: { detail: Detail }) {
+  const entries = Object.entries(detail).filter(([, value]) => value !== null && value !== undefined && value !== '');
+  return (
+    <dl className="facts">
+      {entries.map(([key, value]) => (
+        <Fact key={key} name={key} value={value} />
+      ))}
+    </dl>
+  );
+}
+
+function Fact({ name, value }: { name: string; value: unknown }) {
+  return (
+    <>
+      <dt>{name.replaceAll('_', ' ')}</dt>
+      <dd>{typeof value === 'object' ? <code>{JSON.stringify(value)}</code> : String(value)}</dd>
+    </>
+  );
+}
