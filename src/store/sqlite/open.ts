@@ -1,4 +1,4 @@
-import { chmodSync, existsSync } from 'node:fs';
+import { chmodSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
@@ -27,7 +27,7 @@ export interface SqliteOptions {
   clock?: Clock;
   /** Folder for the copy made before migrations; default `backups` beside the file. */
   backups?: string;
-  /** Told what is wrong with the file when it was not closed in order and has suffered. Default: an uncaught `Fault`. */
+  /** Told what is wrong with the file when it was not closed in order and has suffered. Default: a warning of the process. */
   onDamage?: (fault: Fault) => void;
 }
 
@@ -39,7 +39,7 @@ export interface SqliteOptions {
 export async function openSqlite(file: string, options: SqliteOptions = {}): Promise<Store> {
   const clock = options.clock ?? systemClock;
   assertLocalDisk(realFolder(dirname(file)));
-  const wasUnclean = existsSync(`${file}-wal`);
+  const wasUnclean = (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
   const { writer, reader, db } = await openConnections(file, clock, options.backups ?? join(dirname(file), 'backups'));
   if (wasUnclean) void reportDamage(file, options.onDamage);
   const read = new Kysely<Schema>({ dialect: nodeSqliteDialect(reader) });
@@ -148,15 +148,15 @@ function assertVersion(database: DatabaseSync): void {
 
 /** Beside the running store: the ready path must not wait for it. */
 async function reportDamage(file: string, onDamage: SqliteOptions['onDamage']): Promise<void> {
-  const wrong = await checkIntegrity(file);
+  const wrong = await checkIntegrity(file).catch(() => []);
   if (wrong.length === 0) return;
   const fault = new Fault(
     'database_damaged',
     `${file} is damaged (${wrong[0]}): stop and restore the latest backup (chantier restore).`,
     { facts: { count: wrong.length } },
   );
-  if (!onDamage) throw fault;
-  onDamage(fault);
+  if (onDamage) onDamage(fault);
+  else process.emitWarning(fault);
 }
 
 function begin(database: DatabaseSync, file: string): void {
