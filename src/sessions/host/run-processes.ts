@@ -4,24 +4,38 @@ import { runMarkerName } from '../../sandbox/index.ts';
 import { readProcessTable } from './process-identity.ts';
 import type { ProcessIdentity, ProcessRow } from './process-identity.ts';
 
+/** How long one look at the process table serves everybody who asks (ms): many sessions are stopped at once. */
+const tableMaxAgeMs = 25;
+
+/** All processes at one moment, and the run that each belongs to by its marker. */
+interface RunTable {
+  takenAt: number;
+  rows: ProcessRow[];
+  runOf: Map<ProcessRow, string>;
+}
+
+let lastTable: RunTable | undefined;
+
 /**
  * Every living process that belongs to `run`: those that carry its environment marker (children that made a session of
  * their own included), and descendants of `roots` and members of their process groups (those that cleared their
- * environment). Source: decision 5, "Defects and traps" 4.
+ * environment). Source: decision 5, "Defects and traps" 4. `isFresh` looks anew instead of at a table of up to 25 ms ago.
  */
-export function findRunProcesses(run: string, roots: readonly ProcessIdentity[] = []): ProcessRow[] {
-  const table = readProcessTable();
-  const found = new Set<ProcessRow>();
-  const marker = `${runMarkerName}=${run}`;
-  for (const row of table) if (row.pid !== process.pid && hasMarker(row.pid, marker)) found.add(row);
+export function findRunProcesses(
+  run: string,
+  roots: readonly ProcessIdentity[] = [],
+  options: { isFresh?: boolean } = {},
+): ProcessRow[] {
+  const { rows, runOf } = readRunTable(options.isFresh ?? true);
+  const found = new Set(rows.filter((row) => row.pid !== process.pid && runOf.get(row) === run));
   for (const root of roots) {
-    const row = table.find((each) => each.pid === root.pid && each.startTime === root.startTime);
+    const row = rows.find((each) => each.pid === root.pid && each.startTime === root.startTime);
     if (row) found.add(row);
   }
   const groups = new Set([...found].map((row) => row.group));
-  groups.delete(ownGroup(table));
-  for (const row of table) if (groups.has(row.group)) found.add(row);
-  return withDescendants(table, found);
+  groups.delete(ownGroup(rows));
+  for (const row of rows) if (groups.has(row.group)) found.add(row);
+  return withDescendants(rows, found);
 }
 
 /** The first process inside each process-id namespace below `rows`: killing it kills all inside at once (X-15). */
@@ -50,12 +64,31 @@ function ownGroup(table: readonly ProcessRow[]): number {
   return table.find((row) => row.pid === process.pid)?.group ?? -1;
 }
 
-function hasMarker(pid: number, marker: string): boolean {
-  try {
-    return readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(marker);
-  } catch {
-    return false;
+function readRunTable(isFresh: boolean): RunTable {
+  const now = performance.now();
+  if (!isFresh && lastTable && now - lastTable.takenAt < tableMaxAgeMs) return lastTable;
+  const rows = readProcessTable();
+  const runOf = new Map<ProcessRow, string>();
+  for (const row of rows) {
+    const run = readRun(row.pid);
+    if (run !== undefined) runOf.set(row, run);
   }
+  lastTable = { takenAt: performance.now(), rows, runOf };
+  return lastTable;
+}
+
+const markerStart = `${runMarkerName}=`;
+
+function readRun(pid: number): string | undefined {
+  let environment: string;
+  try {
+    environment = readFileSync(`/proc/${pid}/environ`, 'latin1');
+  } catch {
+    return undefined;
+  }
+  if (!environment.includes(markerStart)) return undefined;
+  const entry = environment.split('\0').find((each) => each.startsWith(markerStart));
+  return entry?.slice(markerStart.length);
 }
 
 /** The process's ids in every namespace from ours inwards; one entry outside any sandbox. */

@@ -43,8 +43,8 @@ export async function stopGeneration(generation: Generation, options: StopOption
   const startedAt = performance.now();
   const { endOfInputGraceMs = 1000, termGraceMs = 1500, killGraceMs = 1000 } = options;
   const seen = new Map<number, ProcessIdentity>();
-  const find = (): ProcessRow[] => findProcesses(generation, seen);
-  find();
+  const find = (isFresh = false): ProcessRow[] => findProcesses(generation, seen, isFresh);
+  find(true);
   const record = await handOverInput(generation);
   generation.setLatch();
   const agent = record?.agent;
@@ -65,7 +65,7 @@ export async function stopGeneration(generation: Generation, options: StopOption
     }
   }
   const swept = await sweep(find, record, killGraceMs);
-  const survivors = find().map((row) => row.pid);
+  const survivors = find(true).map((row) => row.pid);
   return { endedBy, swept, survivors, durationMs: performance.now() - startedAt };
 }
 
@@ -91,12 +91,12 @@ function killAgent(rows: readonly ProcessRow[], record: ProcessRecord | undefine
 
 /** Ends what outlived the agent, then lets the companions finish, then ends them too. Answers how many were swept. */
 async function sweep(
-  find: () => ProcessRow[],
+  find: (isFresh?: boolean) => ProcessRow[],
   record: ProcessRecord | undefined,
   killGraceMs: number,
 ): Promise<number> {
-  const left = (): ProcessRow[] => withoutCompanions(find(), record);
-  const first = left();
+  const left = (isFresh = false): ProcessRow[] => withoutCompanions(find(isFresh), record);
+  const first = left(true);
   if (first.length > 0) {
     for (const row of first) signalProcess(row, 'SIGTERM');
     await waitUntil(() => first.every((row) => !isAlive(row)), sweepTermGraceMs);
@@ -108,7 +108,7 @@ async function sweep(
   }
   await waitUntil(() => find().length === 0, companionGraceMs, 25);
   await waitUntil(() => {
-    const rows = find();
+    const rows = find(true);
     for (const row of rows) signalProcess(row, 'SIGKILL');
     return rows.length === 0;
   }, killGraceMs);
@@ -116,10 +116,10 @@ async function sweep(
 }
 
 /** Everything of the run: what carries the marker now, and what was seen below it before and still lives. */
-function findProcesses(generation: Generation, seen: Map<number, ProcessIdentity>): ProcessRow[] {
+function findProcesses(generation: Generation, seen: Map<number, ProcessIdentity>, isFresh: boolean): ProcessRow[] {
   const record = generation.record();
   const roots = record ? [record.wrapper, record.agent, record.feeder, record.appender, record.ring] : [];
-  const rows = findRunProcesses(generation.run, [...roots, ...seen.values()]);
+  const rows = findRunProcesses(generation.run, [...roots, ...seen.values()], { isFresh });
   for (const row of rows) seen.set(row.pid, row);
   return rows;
 }
