@@ -1,5 +1,5 @@
 import type { CallId, CapabilityId, DecisionId, Json, MoveTable } from '../kernel/index.ts';
-import type { GateCallRow } from '../store/index.ts';
+import type { GateCallRow } from './rows.ts';
 import type { CapabilityDefinition, ToolAnnotations } from './capability.ts';
 import type { CallPreview } from './preview.ts';
 

@@ -1,6 +1,6 @@
 import type { Actor, CapabilityId, MoveTable } from '../kernel/index.ts';
 import { Fault } from '../kernel/index.ts';
-import type { CapabilityRow } from '../store/index.ts';
+import type { CapabilityRow } from './rows.ts';
 
 /** How dangerous an operation is before it runs (G6.1). Read-only operations have no record. */
 export type Tier = 'read-only' | 'reversible' | 'privileged';

@@ -62,6 +62,7 @@ export const gate: Migration = {
         state TEXT NOT NULL
           CHECK (state IN ('allowed','refused','waiting','approved','spent','denied','expired','void')),
         reason TEXT NOT NULL,
+        can_stand SMALLINT NOT NULL DEFAULT 0,
         decision_id TEXT,
         count BIGINT NOT NULL DEFAULT 1,
         created_at BIGINT NOT NULL,

@@ -70,6 +70,8 @@ export interface GateCallRow {
   state: 'allowed' | 'refused' | 'waiting' | 'approved' | 'spent' | 'denied' | 'expired' | 'void';
   /** Machine word: `inside_sandbox`, `standing`, `blocked`, `phase`, … */
   reason: string;
+  /** 1 = a standing approval of its capabilities would let it pass. */
+  can_stand: number;
   decision_id: string | null;
   /** How often it was asked while waiting. */
   count: number;
