@@ -43,4 +43,6 @@ export type { StoppedSession, Supervisor } from './supervisor/supervisor.ts';
 export { startSupervisor } from './supervisor/supervisor.ts';
 export type { PromptView } from './tell-session.ts';
 export { tellSession, waitPrompt } from './tell-session.ts';
+export type { TranscriptLine, TranscriptPage, TranscriptRange } from './transcript.ts';
+export { readStderr, readTranscript } from './transcript.ts';
 export { sessionsTopic, transition } from './transition.ts';

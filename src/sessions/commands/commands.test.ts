@@ -124,7 +124,7 @@ eachStore((_dialect, open) => {
   it('TC-ERR-03: a rejection is logged with peer, command and reason; untrusted values are escaped and cut (S7.4)', async () => {
     const world = await setup();
     await world.run('start', { workKey: `PD-\u0007${'x'.repeat(400)}` });
-    const { facts } = (await world.events('command.rejected'))[0] ?? { facts: {} };
+    const facts = (await world.events('command.rejected'))[0]?.facts ?? {};
     expect(facts).toMatchObject({ peer_id: 'operator', message_type: 'START', reason: 'work_key_invalid' });
     expect(String(facts.story_id)).toMatch(/^PD-\\u\{7\}x+…$/);
     expect(String(facts.story_id).length).toBeLessThan(210);

@@ -201,7 +201,8 @@ async function settleRequest(
     .where('generation', '=', session.generation)
     .where('rpc_id', '=', requestId)
     .executeTakeFirst();
-  if (!question) return;
+  // A question whose process is gone is closed with its session, or answered to its next generation.
+  if (!question || by === 'end') return;
   if (question.status === 'OPEN') await withdrawEscalation(tx, ctx, session, question.id, 'withdrawn');
   else await markAnswerDelivered(tx, ctx, question.id);
 }
