@@ -316,7 +316,7 @@ test(
         else {
           expect(folderState(checkout, allowed)).toEqual(folderStateWithout(before, allowed));
           expect(git(checkout, 'rev-parse', 'main')).toBe(to);
-          expect(git(checkout, 'fsck', '--connectivity-only')).toBe('');
+          expect(git(checkout, 'fsck', '--connectivity-only', '--no-dangling')).toBe('');
         }
       }),
       { numRuns: 12 },

@@ -4,6 +4,7 @@ import { locateCheckout, openView, readRef, runGit } from '../git/index.ts';
 import { branchRef, forgePlace, type ForgeRepository } from '../repository.ts';
 import { baseTip, ensureBareRepository, isAncestor, resolveRef } from './bare-repository.ts';
 import { commitTree, mergeTrees } from './merge-trees.ts';
+import { takeOverCommand } from './take-over-command.ts';
 import { updateRefs } from './update-refs.ts';
 
 /** How the operator's base relates to the forge's, and what would bring them together. */
@@ -16,7 +17,8 @@ export type BaseSync =
       to: string;
       operator: string;
     }
-  | { kind: 'conflict'; from: string; operator: string; files: string[] };
+  /** `command` lets the operator merge by hand; the next import finds that the conflict is gone. */
+  | { kind: 'conflict'; from: string; operator: string; files: string[]; command: string };
 
 /**
  * Fetches the operator's base into `refs/operator/<base>` of the forge and says what has to move (design section 6). Nothing
@@ -91,7 +93,10 @@ async function planSync(forge: Forge, repository: ForgeRepository, operator: str
   if ((await resolveRef(forge, repository, syncedRef(repository.base))) === from)
     return { kind: 'move', how: 'rewritten', from, to: operator, operator };
   const merged = await mergeTrees(forge, repository, from, operator);
-  if (merged.kind === 'conflict') return { kind: 'conflict', from, operator, files: merged.files };
+  if (merged.kind === 'conflict') {
+    const command = takeOverCommand(repository, { isOnBase: true, hasOwnCommits: true });
+    return { kind: 'conflict', from, operator, files: merged.files, command };
+  }
   const message = `Merge ${repository.base} of the operator's checkout`;
   const to = await commitTree(forge, repository, {
     tree: merged.tree,

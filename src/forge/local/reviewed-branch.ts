@@ -5,6 +5,7 @@ import { branchRef, type ForgeRepository, type Repository } from '../repository.
 import { baseTip, resolveRef, treeOf } from './bare-repository.ts';
 import type { Candidate } from './candidate.ts';
 import { commitTree, mergeTreesFrom } from './merge-trees.ts';
+import { shellLine } from './take-over-command.ts';
 import { updateRefs } from './update-refs.ts';
 
 /** A reviewed change that waits in the forge to be fetched and pushed by a human (mode `branch`). */
@@ -90,9 +91,4 @@ export async function buildRevert(
   const commit = await commitTree(forge, repository, { tree: merged.tree, parents: [tip], message, author, dateMs });
   await updateRefs(forge, repository, [{ do: 'set', ref: branchRef(request.branch), to: commit }]);
   return ok({ commit, branch: request.branch });
-}
-
-/** A command line as a human can paste it; words are quoted where a shell would split or expand them. */
-export function shellLine(words: readonly string[]): string {
-  return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(' ');
 }

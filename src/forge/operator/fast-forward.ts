@@ -17,7 +17,7 @@ import {
   runGit,
   type View,
 } from '../git/index.ts';
-import { shellLine } from '../local/reviewed-branch.ts';
+import { takeOverCommand } from '../local/take-over-command.ts';
 import { branchRef, type ForgeRepository } from '../repository.ts';
 import { openRefTransaction } from './ref-transaction.ts';
 
@@ -43,7 +43,7 @@ export async function fastForwardOperator(forge: Forge, repository: ForgeReposit
   const view = await openView(forge.git, checkout, forge.folders.scratch, [branchRef(repository.base)]);
   try {
     const reason = await whyNot(forge, repository, view, from, to);
-    if (reason) return left(repository, reason);
+    if (reason) return left(repository, reason, checkout, reason === ownCommits(repository));
     return await forward(forge, repository, view, from, to);
   } finally {
     await view.close();
@@ -60,7 +60,7 @@ async function whyNot(
   const { checkout } = view;
   const forgeView = { gitDir: repository.forgeDir };
   const known = await runGit(forge.git, forgeView, ['merge-base', '--is-ancestor', from, to], { answers: [0, 1, 128] });
-  if (known.exitCode !== 0) return `${repository.base} has commits there that the landed base does not have`;
+  if (known.exitCode !== 0) return ownCommits(repository);
   const owner = await lstat(checkout.commonDir);
   if (process.getuid && owner.uid !== process.getuid()) return 'the checkout belongs to another user';
   const elsewhere = await otherHolder(checkout, repository.base);
@@ -76,6 +76,10 @@ async function whyNot(
     return `there is uncommitted work in ${[...status.staged, ...status.unstaged, ...status.unmerged].slice(0, 3).join(', ')}`;
   const inTheWay = await findInTheWay(forge, forgeView, checkout, from, to);
   return inTheWay ? `a file that is not in git is in the way: ${inTheWay}` : undefined;
+}
+
+function ownCommits(repository: ForgeRepository): string {
+  return `${repository.base} has commits there that the landed base does not have`;
 }
 
 /** Crashed between writing the files and moving the ref: files and index are those of `to` already. */
@@ -131,14 +135,14 @@ async function forward(
   const message = `chantier: fast-forward ${repository.base} to ${to.slice(0, 12)}`;
   // The one write that names the checkout's own git folder. `update-ref` runs nothing but the reference hook, which is off.
   const transaction = await openRefTransaction(forge.git, checkout.gitDir, { ref, to, old: from, message, umask });
-  if (!transaction) return left(repository, `${repository.base} moved or is locked by another git command`);
+  if (!transaction) return left(repository, `${repository.base} moved or is locked by another git command`, checkout);
   let isWritten = false;
   try {
     if ((await readHead(checkout)).branch === repository.base) await writeFiles(forge, view, from, to, umask);
     isWritten = true;
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    return left(repository, `git could not write the files: ${error.message}`);
+    return left(repository, `git could not write the files: ${error.message}`, checkout);
   } finally {
     if (isWritten) await transaction.commit();
     else await transaction.abort();
@@ -255,10 +259,14 @@ async function umaskOf(checkout: Checkout): Promise<string> {
   return (~mode & 0o077).toString(8).padStart(3, '0');
 }
 
-function left(repository: ForgeRepository, reason: string): FastForward {
-  const ref = branchRef(repository.base);
-  const at = ['git', '-C', repository.operatorPath];
-  return { outcome: 'left', reason, command: shellLine([...at, 'pull', '--ff-only', repository.forgeDir, ref]) };
+async function left(
+  repository: ForgeRepository,
+  reason: string,
+  checkout?: Checkout,
+  hasOwnCommits = false,
+): Promise<FastForward> {
+  const isOnBase = checkout === undefined || (await readHead(checkout)).branch === repository.base;
+  return { outcome: 'left', reason, command: takeOverCommand(repository, { isOnBase, hasOwnCommits }) };
 }
 
 function exists(path: string): Promise<boolean> {

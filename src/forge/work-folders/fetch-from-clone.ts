@@ -6,7 +6,7 @@ import { Fault } from '../../kernel/index.ts';
 import type { WrappedCommand } from '../../sandbox/index.ts';
 import type { Forge } from '../forge.ts';
 import { gitText, isObjectId, runGit } from '../git/index.ts';
-import { shellLine } from '../local/reviewed-branch.ts';
+import { shellLine } from '../local/take-over-command.ts';
 import { forgePlace, type ForgeRepository } from '../repository.ts';
 import { type InSandbox, type WorkFolder, workFolderEnvironment, workFolderProfile } from './work-folder.ts';
 

@@ -1,0 +1,55 @@
+import { lstat, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import type { Forge } from './forge.ts';
+import { runGit } from './git/index.ts';
+import { forgePlace, type ForgeRepository } from './repository.ts';
+
+const staleMs = 60_000;
+
+/**
+ * Clears what a killed server left behind, at start and before anything uses the forge: lock files of the bare repositories,
+ * views and wrappers, half-removed work folders. Only what is older than a minute goes, because a git command may outlive
+ * its server. Gives the paths that were removed.
+ */
+export async function recoverForge(forge: Forge): Promise<string[]> {
+  const removed: string[] = [];
+  const remove = async (path: string): Promise<void> => {
+    const entry = await lstat(path).catch(() => undefined);
+    if (!entry || Date.now() - entry.mtimeMs < staleMs) return;
+    await rm(path, { recursive: true, force: true });
+    removed.push(path);
+  };
+  for (const name of await list(forge.folders.forge)) {
+    const gitDir = join(forge.folders.forge, name);
+    if (name.startsWith('.new-')) await remove(gitDir);
+    else if (name.endsWith('.git')) for (const lock of await locksIn(gitDir)) await remove(lock);
+  }
+  for (const name of await list(forge.folders.scratch)) await remove(join(forge.folders.scratch, name));
+  for (const name of await list(forge.folders.work))
+    if (name.startsWith('.trash-')) await remove(join(forge.folders.work, name));
+  return removed;
+}
+
+/**
+ * Packs loose objects and refs of a bare repository. Deletes no object that is not in a pack: clones borrow them. Call it
+ * now and then from an idle loop.
+ */
+export async function packForge(forge: Forge, repository: ForgeRepository): Promise<void> {
+  const place = forgePlace(repository);
+  await runGit(forge.git, place, ['repack', '--quiet', '-d', '-l', '--geometric=2'], {
+    timeoutMs: 1_800_000,
+    umask: '022',
+  });
+  await runGit(forge.git, place, ['pack-refs', '--all'], { timeoutMs: 60_000 });
+}
+
+async function locksIn(gitDir: string): Promise<string[]> {
+  const top = ['packed-refs.lock', 'HEAD.lock', 'config.lock', 'shallow.lock'].map((name) => join(gitDir, name));
+  const refs = await readdir(join(gitDir, 'refs'), { recursive: true }).catch(() => []);
+  return [...top, ...refs.filter((name) => name.endsWith('.lock')).map((name) => join(gitDir, 'refs', name))];
+}
+
+function list(folder: string): Promise<string[]> {
+  return readdir(folder).catch(() => []);
+}
