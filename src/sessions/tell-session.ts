@@ -5,7 +5,7 @@ import { keyedRequest } from './commands/guards.ts';
 import { fields } from './fields.ts';
 import type { SessionContext } from './ports.ts';
 import { enqueuePrompt, promptsTopic } from './prompts.ts';
-import { findActiveByWorkKey, findSession, lockSession, type PromptRow } from './session-store.ts';
+import { findLastByWorkKey, findSession, lockSession, type PromptRow } from './session-store.ts';
 import { isTerminal } from './states.ts';
 
 /** A prompt with what is known of its delivery (decision 8). */
@@ -18,7 +18,7 @@ export type PromptView = {
 
 /**
  * `tell`: a text for the agent, queued behind the open turn, or with `now` at once (the open turn is cancelled). Refused for
- * a session that has ended. `session` is an id or the work key of an active session.
+ * a session that has ended. `session` is an id, or a work key (its active session, else the last one).
  */
 export async function tellSession(
   tx: Tx,
@@ -31,7 +31,7 @@ export async function tellSession(
   return onceForKey<PromptView>(tx, keyed, async () => {
     const text = fields.promptText(request.text);
     if (!text.ok) return text;
-    const found = (await findSession(tx.db, ref)) ?? (await findActiveByWorkKey(tx.db, ref));
+    const found = (await findSession(tx.db, ref)) ?? (await findLastByWorkKey(tx.db, ref));
     const session = found && (await lockSession(tx, found.id));
     if (!session) return refuse('not-found', 'unknown_session', `There is no session ${ref}.`, { session: ref });
     if (isTerminal(session.state))

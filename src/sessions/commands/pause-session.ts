@@ -1,5 +1,5 @@
 import { ok, type Result, systemActor } from '../../kernel/index.ts';
-import type { Keyed, Tx } from '../../store/index.ts';
+import { type Keyed, type Tx, voidDecisions } from '../../store/index.ts';
 import { storeMessage } from '../broker.ts';
 import { applyHeldDone, escalate, openEscalations } from '../escalations.ts';
 import { fields } from '../fields.ts';
@@ -90,6 +90,7 @@ export async function goOn(
     .set({ turn_cut: 0, taken_over: 0, limited_until: null })
     .where('id', '=', session.id)
     .execute();
+  await voidDecisions(tx, { subjectId: session.agent, kind: 'provider_limit' }, 'resumed');
   const open = await openEscalations(tx, session.id);
   if (open.length > 0) await escalate(tx, running.value);
   else if (!(await applyHeldDone(tx, ctx, running.value))) await takeUpWork(tx, running.value, cause.key);

@@ -28,6 +28,8 @@ export interface SupervisedOptions extends Omit<WorldOptions, 'planLaunch'> {
   profile?: Partial<AgentProfile>;
   firstPrompt?: string;
   pace?: Partial<typeof quickPace>;
+  /** Where store and sessions lie; default a new folder. It is removed with the test. */
+  folder?: string;
   /** Overrides what `planLaunch` answers. */
   plan?: (session: Session, plan: LaunchPlan) => Promise<Result<LaunchPlan>>;
 }
@@ -54,7 +56,7 @@ export interface SupervisedWorld extends SessionWorld {
 }
 
 export async function supervisedWorld(options: SupervisedOptions = {}): Promise<SupervisedWorld> {
-  const folder = mkdtempSync(join(tmpdir(), 'chantier-sup-'));
+  const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'chantier-sup-'));
   const store = await openSqlite(join(folder, 'chantier.db'));
   const sessionsFolder = join(folder, 'sessions');
   const variables: Record<string, string>[] = [];
