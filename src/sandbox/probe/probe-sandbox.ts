@@ -85,7 +85,8 @@ function judge(
   durationMs: number | undefined,
   demanded: readonly ProbeEffect[],
 ): ProbeReport {
-  const effects = demanded.map((effect) => ({ effect, seen: output.includes(`${effect} yes\n`) }));
+  const said = new Set(output.split('\n'));
+  const effects = demanded.map((effect) => ({ effect, seen: said.has(`${effect} yes`) }));
   const missing = effects.filter(({ seen }) => !seen).map(({ effect }) => effect);
   const holds = missing.length === 0 && sandbox.holds;
   return {
