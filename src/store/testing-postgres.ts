@@ -110,6 +110,27 @@ function runAs(prefix: string[], command: string[]): void {
   execFileSync(file, args, { stdio: ['ignore', 'ignore', 'pipe'], cwd: '/', env: { ...process.env, LC_ALL: 'C' } });
 }
 
+/** The processes that `pid` has started: a server that crashes as a machine does leaves none of them behind. */
+function childrenOf(pid: number): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((other) => {
+      try {
+        const stat = readFileSync(`/proc/${other}/stat`, 'utf8');
+        return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === pid;
+      } catch {
+        return false;
+      }
+    });
+}
+
+function killIfThere(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {}
+}
+
 /**
  * Runs the server and removes the folder when its standard input ends: which is when the test process is gone, however
  * that happened. `$0` is the folder.
@@ -177,8 +198,10 @@ class ServerOf implements TestPostgres {
     if (!child) return;
     this.guardProcess = undefined;
     execFileSync('touch', [join(this.folder, 'keep')]);
+    child.ref();
     const ended = new Promise((resolve) => child.once('exit', resolve));
-    process.kill(this.pid, signal);
+    const family = signal === 'SIGKILL' ? [this.pid, ...childrenOf(this.pid)] : [this.pid];
+    for (const pid of family) killIfThere(pid, signal);
     child.stdin?.end();
     await ended;
     execFileSync('rm', [join(this.folder, 'keep')]);

@@ -11,7 +11,7 @@ export function isConnectionLoss(error: unknown): boolean {
   if (error instanceof Fault) return false;
   const code = codeOf(error);
   if (/^(08...|57P0[1-5])$/.test(code)) return true;
-  if (/^[0-9A-Z]{5}$/.test(code)) return false;
+  if (/^(?=.*\d)[0-9A-Z]{5}$/.test(code)) return false;
   return connectionWords.test(`${code} ${(error as Error | undefined)?.message ?? ''}`);
 }
 
