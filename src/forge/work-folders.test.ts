@@ -232,6 +232,25 @@ test('checks report failures, time-outs, paths that do not apply, and their logs
   expect(statSync(report.results[3]?.logPath ?? '').size).toBeLessThanOrEqual(65_536);
 });
 
+test('looking again and again follows a folder: edits, commits, rewrites, other branches', async () => {
+  const world = await setup(makeMakeRepository);
+  const { forge, repository, inside, tip } = world;
+  const folder = await openAuthorFolder(world, repository, tip);
+  const look = async () => mustOk(await inspectWorkFolder(forge, repository, folder, inside));
+  expect(await look()).toMatchObject({ isClean: true, ahead: 0, headCommit: tip });
+  writeFiles(folder.clone, { 'greeting.txt': 'hello one\n', 'more.txt': 'more\n' });
+  expect((await look()).dirty).toEqual(['greeting.txt', 'more.txt']);
+  const one = commitAll(folder.clone, 'one');
+  expect(await look()).toMatchObject({ isClean: true, ahead: 1, branchCommit: one });
+  git(folder.clone, 'rm', '--quiet', 'more.txt');
+  writeFiles(folder.clone, { 'greeting.txt': 'hello two\n' });
+  git(folder.clone, 'commit', '--quiet', '--all', '--amend', '-m', 'two');
+  expect(await look()).toMatchObject({ isClean: true, ahead: 1, isOnBranch: true });
+  git(folder.clone, 'checkout', '--quiet', '--detach', tip);
+  writeFiles(folder.clone, { 'greeting.txt': 'hello three\n' });
+  expect(await look()).toMatchObject({ dirty: ['greeting.txt'], headBranch: undefined, isOnBranch: false, ahead: 0 });
+});
+
 test('creating and removing a folder may be repeated at any point', async () => {
   const world = await setup(makeMakeRepository);
   const { forge, repository, inside, tip } = world;

@@ -47,4 +47,9 @@ export async function writeUploadPack(sandbox: Sandbox, options: UploadPackOptio
   return script;
 }
 
-const gitVariables = { GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1', GIT_OPTIONAL_LOCKS: '0' };
+const gitVariables = {
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_OPTIONAL_LOCKS: '0',
+  GIT_NO_LAZY_FETCH: '1',
+};

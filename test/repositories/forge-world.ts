@@ -21,7 +21,7 @@ import {
   type WorkFolder,
 } from '../../src/forge/index.ts';
 import { type Actor, mustOk } from '../../src/kernel/index.ts';
-import { openSandbox } from '../../src/sandbox/index.ts';
+import { openSandbox, type Sandbox } from '../../src/sandbox/index.ts';
 import type { Store } from '../../src/store/index.ts';
 import { openTestSqlite } from '../../src/store/testing.ts';
 
@@ -40,13 +40,13 @@ export interface ForgeWorld {
 }
 
 /** Opens a world for the running test, or (with `keep`) for the caller to remove. */
-export async function openForgeWorld(options: { keep?: boolean } = {}): Promise<ForgeWorld> {
+export async function openForgeWorld(options: { keep?: boolean; sandbox?: Sandbox } = {}): Promise<ForgeWorld> {
   const folder = mkdtempSync(join(tmpdir(), 'chantier-forge-'));
   if (!options.keep) onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const home = join(folder, 'home');
   mkdirSync(home, { mode: 0o700 });
   const forge = mustOk(await openForge({ folders: forgeFolders(pathsOf(home)) }));
-  const { sandbox } = await openSandbox({ mode: 'none' });
+  const sandbox = options.sandbox ?? (await openSandbox({ mode: 'none' })).sandbox;
   if (!sandbox) throw new Error('the driver none is always there');
   return { forge, inside: { sandbox }, folder, home };
 }

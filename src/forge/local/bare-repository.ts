@@ -72,6 +72,17 @@ export function treeOf(forge: Forge, repository: Pick<ForgeRepository, 'forgeDir
   return gitText(forge.git, forgePlace(repository), ['rev-parse', '--verify', '--end-of-options', `${commit}^{tree}`]);
 }
 
+/** Ids of several commits or trees (`<commit>^{tree}`, `refs/…`) by one process; throws `Fault` when one of them is missing. */
+export async function resolveAll(
+  forge: Forge,
+  repository: Pick<ForgeRepository, 'forgeDir'>,
+  names: readonly string[],
+): Promise<string[]> {
+  const odd = names.find((name) => !/^(?:refs\/|[0-9a-f]{40})/.test(name));
+  if (odd !== undefined) throw new Error(`not a ref or object id: ${odd}`);
+  return (await gitText(forge.git, forgePlace(repository), ['rev-parse', ...names])).split('\n');
+}
+
 /** Whether `ancestor` is in the history of `commit` (a commit is its own ancestor). */
 export async function isAncestor(
   forge: Forge,

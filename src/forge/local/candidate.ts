@@ -2,7 +2,7 @@ import { ok, refuse, type Result } from '../../kernel/index.ts';
 import type { Forge } from '../forge.ts';
 import { type GitIdentity, gitText } from '../git/index.ts';
 import { branchRef, forgePlace, type ForgeRepository } from '../repository.ts';
-import { baseTip, isAncestor, treeOf } from './bare-repository.ts';
+import { baseTip, isAncestor, resolveAll } from './bare-repository.ts';
 import { commitTree, mergeTrees } from './merge-trees.ts';
 import { updateRefs } from './update-refs.ts';
 
@@ -44,36 +44,23 @@ export async function buildCandidate(
   const tip = request.onto ?? (await baseTip(forge, repository));
   if (!tip)
     return refuse('wrong-state', 'base_not_imported', `Repository ${repository.id} has no base yet; import it first.`);
-  const forged = await commitsWithTrailer(forge, repository, tip, request.head);
+  const [forged, merged, [tipTree]] = await Promise.all([
+    commitsWithTrailer(forge, repository, tip, request.head),
+    mergeTrees(forge, repository, tip, request.head),
+    resolveAll(forge, repository, [`${tip}^{tree}`]),
+  ]);
   if (forged.length > 0) {
-    return refuse(
-      'not-permitted',
-      'forged_trailer',
-      `Commit ${forged[0]} carries the trailer ${landingTrailer}, which only a landing may write. The author has to rewrite that message.`,
-      {
-        commits: forged,
-      },
-    );
+    const message = `Commit ${forged[0]} carries the trailer ${landingTrailer}, which only a landing may write. The author has to rewrite that message.`;
+    return refuse('not-permitted', 'forged_trailer', message, { commits: forged });
   }
-  const merged = await mergeTrees(forge, repository, tip, request.head);
   if (merged.kind === 'conflict') {
-    return refuse(
-      'not-landed',
-      'merge_conflict',
-      `The change conflicts with ${repository.base} in ${merged.files.slice(0, 5).join(', ')}. The author has to bring it up to date.`,
-      {
-        files: merged.files,
-        baseTip: tip,
-      },
-    );
+    const message = `The change conflicts with ${repository.base} in ${merged.files.slice(0, 5).join(', ')}. The author has to bring it up to date.`;
+    return refuse('not-landed', 'merge_conflict', message, { files: merged.files, baseTip: tip });
   }
-  if (merged.tree === (await treeOf(forge, repository, tip)))
-    return refuse(
-      'not-landed',
-      'nothing_to_land',
-      `The change adds nothing to ${repository.base}; it may be there already.`,
-      { baseTip: tip },
-    );
+  if (merged.tree === tipTree) {
+    const message = `The change adds nothing to ${repository.base}; it may be there already.`;
+    return refuse('not-landed', 'nothing_to_land', message, { baseTip: tip });
+  }
   const parents = request.method === 'merge' ? [tip, request.head] : [tip];
   const message = landingMessage(request.message, request.landingId);
   const commit = await commitTree(forge, repository, {
@@ -117,9 +104,6 @@ export async function landCandidate(
   candidate: Candidate,
   branch?: string,
 ): Promise<Result<{ commit: string; wasAlready: boolean }>> {
-  const tip = await baseTip(forge, repository);
-  if (tip && (await isAncestor(forge, repository, candidate.commit, tip)))
-    return ok({ commit: candidate.commit, wasAlready: true });
   const moved = await updateRefs(forge, repository, [
     ...(branch === undefined ? [] : [{ do: 'verify', ref: branchRef(branch), old: candidate.head } as const]),
     { do: 'set', ref: branchRef(repository.base), to: candidate.commit, old: candidate.baseTip },
@@ -158,16 +142,12 @@ export async function verifyLanding(
   repository: ForgeRepository,
   landed: Pick<Candidate, 'commit' | 'head'>,
 ): Promise<LandingVerification> {
-  const tip = await baseTip(forge, repository);
-  const isLanded = tip !== undefined && (await isAncestor(forge, repository, landed.commit, tip));
-  const parent = await gitText(forge.git, forgePlace(repository), [
-    'rev-parse',
-    '--verify',
-    '--end-of-options',
-    `${landed.commit}^1`,
+  const names = [`${landed.commit}^1`, `${landed.commit}^{tree}`, branchRef(repository.base)];
+  const [parent = '', tree, tip] = await resolveAll(forge, repository, names);
+  const [honest, isLanded] = await Promise.all([
+    mergeTrees(forge, repository, parent, landed.head),
+    tip === undefined ? false : isAncestor(forge, repository, landed.commit, tip),
   ]);
-  const honest = await mergeTrees(forge, repository, parent, landed.head);
-  const tree = await treeOf(forge, repository, landed.commit);
   return { isLanded, treeMatches: honest.kind === 'clean' && honest.tree === tree, baseTip: tip };
 }
 

@@ -1,9 +1,7 @@
-import { execFile } from 'node:child_process';
-import { chmod, copyFile, mkdir, mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 
-import type { Sandbox } from '../../sandbox/index.ts';
+import { giveToOwner, type Sandbox } from '../../sandbox/index.ts';
 import type { Forge } from '../forge.ts';
 import { type GitIdentity, gitText, runGit } from '../git/index.ts';
 import { baseTip } from '../local/bare-repository.ts';
@@ -39,6 +37,9 @@ export async function createWorkFolder(
   if (await exists(join(folder.root, 'created'))) return folder;
   await mkdir(folder.root, { recursive: true, mode: 0o700 });
   for (const path of [folder.home, folder.cache, folder.tmp]) await mkdir(path, { recursive: true, mode: 0o700 });
+  // What a crash left half made; a finished clone only ever appears by its rename.
+  for (const name of await readdir(folder.root))
+    if (name.startsWith('new-')) await rm(join(folder.root, name), { recursive: true, force: true });
   if (!(await exists(folder.clone))) await makeClone(forge, repository, folder, request.identity);
   await writeFile(excludeFile(folder), '', { flag: 'a', mode: 0o644 });
   await chmod(excludeFile(folder), 0o644);
@@ -103,21 +104,9 @@ function privateGitConfig(repository: ForgeRepository, folder: WorkFolder, ident
 /** Gives what the sandbox may write to the user that it runs as (X-4). */
 async function giveTo(sandbox: Pick<Sandbox, 'driver' | 'owner'>, folder: WorkFolder): Promise<void> {
   if (!sandbox.owner) return;
-  const { uid, gid } = sandbox.owner;
   // Without a namespace the other user has to pass through the folder above.
   if (sandbox.driver === 'user') await chmod(folder.root, 0o711);
-  const paths = [folder.clone, folder.home, folder.cache, folder.tmp];
-  await promisify(execFile)('/bin/chown', ['-hR', `${uid}:${gid}`, '--', ...paths], {
-    cwd: '/',
-    env: {},
-    timeout: 300_000,
-  });
-}
-
-/** Removes half-made clones that a crash left beside a finished one. */
-export async function removeLeftovers(folder: WorkFolder, names: readonly string[]): Promise<void> {
-  for (const name of names.filter((one) => one.startsWith('new-')))
-    await rm(join(folder.root, name), { recursive: true, force: true });
+  await giveToOwner(sandbox.owner, [folder.clone, folder.home, folder.cache, folder.tmp]);
 }
 
 function exists(path: string): Promise<boolean> {

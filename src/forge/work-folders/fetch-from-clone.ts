@@ -1,14 +1,13 @@
-import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { Fault } from '../../kernel/index.ts';
-import type { WrappedCommand } from '../../sandbox/index.ts';
+import { writeUploadPack } from '../../sandbox/index.ts';
 import type { Forge } from '../forge.ts';
 import { gitText, isObjectId, runGit } from '../git/index.ts';
 import { shellLine } from '../local/take-over-command.ts';
 import { forgePlace, type ForgeRepository } from '../repository.ts';
-import { type InSandbox, type WorkFolder, workFolderEnvironment, workFolderProfile } from './work-folder.ts';
+import type { InSandbox, WorkFolder } from './work-folder.ts';
 
 /** The refs of a clone as its own upload-pack, inside the sandbox, tells them. Untrusted, but well formed. */
 export interface CloneRefs {
@@ -38,7 +37,12 @@ export async function fetchFromClone(
   await mkdir(forge.folders.scratch, { recursive: true, mode: 0o700 });
   const state = await mkdtemp(join(forge.folders.scratch, 'take-'));
   try {
-    const wrapper = await writeWrapper(forge, repository, folder, inside, state);
+    const wrapper = await writeUploadPack(inside.sandbox, {
+      workFolder: folder.clone,
+      readOnly: [repository.forgeDir],
+      stateFolder: state,
+      gitProgram: forge.git.path,
+    });
     const refs = await listRefs(forge, repository, folder, wrapper);
     const wanted = [...refs.refs].map(([name, id]) => ({ name: name.replace(/^refs\//, ''), id }));
     if (refs.headCommit) wanted.push({ name: 'HEAD', id: refs.headCommit });
@@ -62,40 +66,6 @@ export async function fetchFromClone(
   } finally {
     await rm(state, { recursive: true, force: true });
   }
-}
-
-async function writeWrapper(
-  forge: Forge,
-  repository: ForgeRepository,
-  folder: WorkFolder,
-  inside: InSandbox,
-  state: string,
-): Promise<string> {
-  const env = workFolderEnvironment(folder, { set: { GIT_PROTOCOL: 'version=2' } });
-  const noNetwork = { ...inside, network: { kind: 'none' } as const };
-  const profile = workFolderProfile('upload-pack', repository, folder, { inside: noNetwork, env, access: 'read-only' });
-  const gitDir = join(folder.clone, '.git');
-  const wrapped = await inside.sandbox.wrap(
-    profile,
-    [forge.git.path, 'upload-pack', '--strict', '--timeout=120', gitDir],
-    state,
-  );
-  const path = join(state, 'upload-pack');
-  await writeFile(path, wrapperScript(wrapped), { mode: 0o700 });
-  return path;
-}
-
-function wrapperScript(wrapped: WrappedCommand): string {
-  const shell = existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh';
-  const opens = wrapped.openFiles.map(({ fd, path }) => `exec ${fd}< ${shellLine([path])}`);
-  const env = Object.entries(wrapped.env).map(([name, value]) => `${name}=${value}`);
-  return [
-    `#!${shell}`,
-    ...opens,
-    `cd ${shellLine([wrapped.cwd])} || exit 1`,
-    `exec ${shellLine(['/usr/bin/env', '-i', ...env, ...wrapped.argv])}`,
-    '',
-  ].join('\n');
 }
 
 async function listRefs(

@@ -83,7 +83,7 @@ export async function withServerIndex<T>(
     const isSha256 = format === 'sha256';
     const config = `[core]\n\trepositoryformatversion = ${isSha256 ? 1 : 0}\n\tbare = false\n\texcludesFile = ${JSON.stringify(excludeFile(folder))}\n`;
     await writeFile(join(gitDir, 'config'), isSha256 ? `${config}[extensions]\n\tobjectformat = sha256\n` : config);
-    if (head) await runGit(forge.git, place, ['read-tree', '-m', head]);
+    if (head) await runGit(forge.git, place, ['read-tree', '-i', '-m', head]);
     else await rm(join(folder.root, 'server-index'), { force: true });
     await runGit(forge.git, place, ['update-index', '-q', '--refresh'], { answers: [0, 1], timeoutMs: 300_000 });
     return await fn(place);
