@@ -4,7 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { mustOk, ok, systemActor } from '../../src/kernel/index.ts';
-import { defaultSessionSettings, type SessionContext, startSession, startSupervisor } from '../../src/sessions/index.ts';
+import {
+  defaultSessionSettings,
+  type SessionContext,
+  startSession,
+  startSupervisor,
+} from '../../src/sessions/index.ts';
 import { openSqlite } from '../../src/store/index.ts';
 import { fakeAgent, fakeProfile } from './agent-world.ts';
 

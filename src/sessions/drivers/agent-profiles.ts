@@ -43,6 +43,7 @@ export const agentProfiles: readonly AgentProfile[] = [
     // Without this it starts itself again and the outer process passes no signal on.
     environment: { GEMINI_CLI_NO_RELAUNCH: 'true' },
     mode: 'default',
+    quirks: { modeEcho: '[MODE_UPDATE] ' },
   },
   {
     ...acp,

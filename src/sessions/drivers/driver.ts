@@ -138,6 +138,8 @@ export interface AgentProfile {
 export interface AgentQuirks {
   /** How a `command` agent takes prompts: not at all, or as lines on stdin. Default none. */
   input?: 'none' | 'lines';
+  /** The agent confirms a mode by a message of this text with the mode's id behind it, instead of by an update. */
+  modeEcho?: string;
   /** Members added to `session/new` as `_meta`. */
   sessionMeta?: Record<string, Json>;
 }

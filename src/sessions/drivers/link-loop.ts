@@ -185,12 +185,20 @@ export class LinkLoop {
 
   /** Runs on every notice and four times a second: wakes the loop only for a reason. */
   #look(): void {
-    const size = this.#generation.journalSize();
-    const { phase } = this.#generation.look();
-    const hasEnded = phase === 'ended' || phase === 'start-failed';
-    if (size === this.#seenSize && !hasEnded && this.#clock.monotonic() < this.#handler.nextDueAt()) return;
-    this.#seenSize = size;
-    this.wake();
+    if (this.#isWorthWaking()) this.wake();
+  }
+
+  #isWorthWaking(): boolean {
+    const seen = this.#seenSize;
+    try {
+      this.#seenSize = this.#generation.journalSize();
+      const { phase } = this.#generation.look();
+      if (phase === 'ended' || phase === 'start-failed') return true;
+    } catch {
+      // The loop meets the same fault and tells it.
+      return true;
+    }
+    return this.#seenSize !== seen || this.#clock.monotonic() >= this.#handler.nextDueAt();
   }
 
   #untilWoken(): Promise<void> {

@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
+import { readFileSync, readdirSync, statSync } from 'node:fs';
 
 import { isAlive } from './process-identity.ts';
 import type { ProcessIdentity } from './process-identity.ts';
@@ -8,7 +8,11 @@ export function fedUpTo(feeder: ProcessIdentity | undefined, inboxPath: string):
   if (!feeder || !isAlive(feeder)) return undefined;
   const folder = `/proc/${feeder.pid}`;
   try {
-    const fd = readdirSync(`${folder}/fd`).find((name) => readlinkSync(`${folder}/fd/${name}`) === inboxPath);
+    const inbox = statSync(inboxPath);
+    const fd = readdirSync(`${folder}/fd`).find((name) => {
+      const open = statSync(`${folder}/fd/${name}`, { throwIfNoEntry: false });
+      return open?.ino === inbox.ino && open.dev === inbox.dev;
+    });
     if (fd === undefined) return undefined;
     return Number(/^pos:\s+(\d+)/m.exec(readFileSync(`${folder}/fdinfo/${fd}`, 'latin1'))?.[1]);
   } catch {

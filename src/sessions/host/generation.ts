@@ -112,12 +112,12 @@ export class Generation {
 
   /** Bytes said to the agent so far. */
   inboxSize(): number {
-    return statSync(this.files.inbox).size;
+    return sizeOf(this.files.inbox);
   }
 
   /** Bytes in the journal now. */
   journalSize(): number {
-    return statSync(this.files.journal).size;
+    return sizeOf(this.files.journal);
   }
 
   /** Whether nothing more can come into the journal: the agent has ended and the appender with it. */
@@ -191,6 +191,11 @@ export class Generation {
     if (record) return { phase: 'running', record };
     return { phase: 'start-failed', reason: `no process within ${launchLimitMs / 1000} s` };
   }
+}
+
+/** A folder that was removed under us holds nothing. */
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /** Records appear by rename, whole or not at all; asked for four times a second, so that "not there" must be cheap. */

@@ -1,5 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 
+import { Fault } from '../../kernel/index.ts';
+
 /** One process for good: a pid alone may be given to another process later. */
 export interface ProcessIdentity {
   pid: number;
@@ -15,13 +17,15 @@ export interface ProcessRow extends ProcessIdentity {
   state: string;
 }
 
-/** The row of `pid`, or `undefined` when there is no such process. */
+/** The row of `pid`, or `undefined` when there is no such process. A probe that fails throws: it proves no death (case 3). */
 export function readProcess(pid: number): ProcessRow | undefined {
   let stat: string;
   try {
     stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-  } catch {
-    return undefined;
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ESRCH') return undefined;
+    throw new Fault('process_unreadable', `process ${pid} could not be looked at`, { retryable: true, cause });
   }
   // The name stands in parentheses and may hold anything, spaces and parentheses included.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

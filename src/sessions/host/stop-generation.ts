@@ -30,6 +30,8 @@ export interface StopReport {
 const pollMs = 10;
 /** How long the feeder may take to hand on what was appended before the stop. */
 const feedGraceMs = 200;
+/** How long the processes that fall with their sandbox or their parent may take to be gone. */
+const fallGraceMs = 50;
 /** How long swept processes have between SIGTERM and SIGKILL. */
 const sweepTermGraceMs = 300;
 /** How long the wrapper and the appender have to store the last output and the status. */
@@ -96,6 +98,7 @@ async function sweep(
   killGraceMs: number,
 ): Promise<number> {
   const left = (isFresh = false): ProcessRow[] => withoutCompanions(find(isFresh), record);
+  await waitUntil(() => left().length === 0, fallGraceMs);
   const first = left(true);
   if (first.length > 0) {
     for (const row of first) signalProcess(row, 'SIGTERM');

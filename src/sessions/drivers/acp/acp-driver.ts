@@ -20,6 +20,7 @@ async function attach(generation: Generation, options: AttachOptions, sink: Driv
       mcpServers: options.mcpServers,
       mode: options.profile.mode,
       resumeId: options.resume?.conversationId ?? null,
+      modeEcho: options.profile.quirks.modeEcho ?? null,
       sessionMeta: options.profile.quirks.sessionMeta ?? {},
     },
     () => clock.now(),

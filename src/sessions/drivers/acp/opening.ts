@@ -13,6 +13,8 @@ export interface OpeningOptions {
   mcpServers: readonly McpServerSpec[];
   mode: string | null;
   resumeId: string | null;
+  /** Text before the mode's id in a message that confirms it; see `AgentQuirks`. */
+  modeEcho: string | null;
   sessionMeta: Record<string, Json>;
 }
 
@@ -93,6 +95,7 @@ export class Opening {
   readUpdate(update: Record<string, unknown>): void {
     const kind = update.sessionUpdate;
     if (kind === 'current_mode_update' || kind === 'config_option_update') this.#mode.read(update);
+    if (kind === 'agent_message_chunk' && this.isReadingBack) this.#readModeEcho(update.content);
   }
 
   /** The mode did not read back in time. */
@@ -159,6 +162,14 @@ export class Opening {
     if (response.kind === 'error')
       return this.#fail('unsafe_mode', `unsafe mode: the agent refused "${this.#options.mode}"`);
     this.#mode.read(response.result);
+  }
+
+  /** Only between our setting it and the first prompt: later texts are the model's. */
+  #readModeEcho(content: unknown): void {
+    const { modeEcho } = this.#options;
+    const text = isRecord(content) ? textOf(content.text) : undefined;
+    if (modeEcho !== null && text?.startsWith(modeEcho))
+      this.#mode.read({ currentModeId: text.slice(modeEcho.length) });
   }
 
   #judgeMode(): void {
