@@ -29,6 +29,10 @@ export const firstRunRequest = z.object({
   passphrase,
 });
 
+/** The one-use link of the first run; `secret` goes behind the `#` of the console's address. */
+export const firstRunLink = z.object({ secret: z.string(), expiresAt: timestamp });
+export type FirstRunLink = z.infer<typeof firstRunLink>;
+
 export const unlockView = z.object({ token: z.string(), expiresAt: timestamp, idleMs: z.int() });
 export type UnlockView = z.infer<typeof unlockView>;
 

@@ -1,5 +1,6 @@
-export type { LogInView, ProofView, UnlockView, UserView, WhoamiView } from './access.ts';
+export type { FirstRunLink, LogInView, ProofView, UnlockView, UserView, WhoamiView } from './access.ts';
 export {
+  firstRunLink,
   firstRunRequest,
   logInRequest,
   logInView,

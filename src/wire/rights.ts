@@ -38,6 +38,7 @@ export const rights = {
 
   'GET /api/whoami': { who: [...readers, ...agents] },
   'POST /api/first-run': { who: ['anyone', 'operator-cli'], withoutKey: true },
+  'POST /api/first-run-links': { who: ['operator-cli'], withoutKey: true },
   'POST /api/log-ins': { who: ['anyone', 'operator', 'viewer'], withoutKey: true },
   'DELETE /api/log-ins/current': { who: ['operator', 'viewer'], withoutKey: true },
   'POST /api/proofs': { who: humans, withoutKey: true },

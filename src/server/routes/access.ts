@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { logInTtlMs } from '../../app/index.ts';
 import { ok, refuse } from '../../kernel/index.ts';
 import {
+  firstRunLink,
   firstRunRequest,
   logInRequest,
   logInView,
@@ -53,6 +54,13 @@ export function addAccessRoutes(api: Api, parts: ApiParts): void {
         return refuse('not-permitted', 'no_first_run_link', 'The link of the first run is missing.');
       return access.claimFirstRun({ ...body, secret: body.secret });
     },
+  );
+  addRoute(
+    api,
+    parts,
+    'POST /api/first-run-links',
+    { summary: 'Make the one-use link of the first run', answer: firstRunLink, status: 201 },
+    () => access.openFirstRun(),
   );
   addRoute(
     api,

@@ -1,0 +1,39 @@
+import type { Command } from 'commander';
+
+import type { LandingView } from '../../wire/index.ts';
+import type { CliContext } from '../context.ts';
+import { withProof } from '../options.ts';
+import { oneLine } from '../show.ts';
+
+export function define(command: Command, context: CliContext): void {
+  command
+    .argument('<number>', 'Number or id of the pull request')
+    .option('--head <commit>', 'Only if this is still its head');
+  withProof(command);
+  context.action(command, async ({ args: [name = ''], options }) => {
+    const path = `/api/pull-requests/${encodeURIComponent(name.replace(/^#/, ''))}/landings`;
+    const body = { wait: true, ...(options.head === undefined ? {} : { head: options.head }) };
+    const landing = await context.decide<LandingView>('POST', path, body, options);
+    return { json: landing, text: textOf(landing), exitCode: exitCodeOf(landing) };
+  });
+}
+
+function exitCodeOf({ state }: LandingView): number {
+  if (state === 'landed') return 0;
+  return state === 'refused' || state === 'failed' ? 10 : 11;
+}
+
+function textOf(landing: LandingView): string {
+  return [
+    `${oneLine(landing.message, 300)}`,
+    ...landing.checks.map((check) => `check ${oneLine(check.name)}: ${check.status}`),
+    ...(landing.commit === null ? [] : [`commit ${landing.commit}`]),
+    ...(landing.checkout === null
+      ? []
+      : [
+          oneLine(landing.checkout.message, 300),
+          ...(landing.checkout.command === null ? [] : [`  ${landing.checkout.command}`]),
+        ]),
+    ...landing.commands.map((command) => `  ${command}`),
+  ].join('\n');
+}

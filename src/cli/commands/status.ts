@@ -1,0 +1,56 @@
+import type { Command } from 'commander';
+
+import type { StatusView } from '../../wire/index.ts';
+import type { CliContext } from '../context.ts';
+import { counted, oneLine, shortTime, table } from '../show.ts';
+
+export function define(command: Command, context: CliContext): void {
+  command.argument('[session]', 'Work key or id of a session');
+  context.action(command, async ({ args }) => {
+    const status = await context.get<StatusView>('/api/status', { session: args[0] });
+    return { json: status, text: textOf(status) };
+  });
+}
+
+function textOf(status: StatusView): string {
+  const { quota } = status;
+  const lines = [
+    `Chantier ${status.version} · phase ${status.phase} · broker ${status.broker}${status.halted ? ' · HALTED by "stop --all"' : ''}`,
+    status.sandbox.holds ? `Sandbox ${status.sandbox.driver}: holds.` : `WARNING ${status.sandbox.message}`,
+    `${quota.active}/${quota.max} sessions, ${quota.reviewers}/${quota.maxReviewers} reviewers · ${counted(status.readyTasks, 'ready task')} · ${counted(status.openDecisions, 'open decision')}${status.openDecisions > 0 ? ' ("chantier pending")' : ''}`,
+  ];
+  if (status.sessions.length > 0) {
+    lines.push(
+      '',
+      table(
+        ['WORK KEY', 'STATE', 'ROLE', 'AGENT', 'LAST SEEN', 'DOES'],
+        status.sessions.map((session) => [
+          session.workKey,
+          session.state + flagsOf(session.flags),
+          session.role,
+          session.agent,
+          `${shortTime(session.lastSeenAt)}${session.sources.lastSeenAt === 'inferred' ? ' (inferred)' : ''}`,
+          oneLine(session.openEscalations[0] ? `asks: ${session.openEscalations[0].text}` : session.summary, 60),
+        ]),
+      ),
+    );
+  }
+  if (status.denied.length > 0) {
+    lines.push(
+      '',
+      `The wall refused: ${status.denied.map(({ host, count }) => `${oneLine(host, 80)} (${count})`).join(', ')}`,
+    );
+  }
+  return lines.join('\n');
+}
+
+function flagsOf(flags: StatusView['sessions'][number]['flags']): string {
+  const words = [
+    flags.waitingApproval && 'waiting for approval',
+    flags.unresponsive && 'unresponsive',
+    flags.stalled && 'stalled',
+    flags.takenOver && 'taken over',
+    flags.limitedUntil && `limited until ${flags.limitedUntil}`,
+  ].filter(Boolean);
+  return words.length > 0 ? ` (${words.join(', ')})` : '';
+}

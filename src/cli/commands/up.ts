@@ -1,0 +1,111 @@
+import { once } from 'node:events';
+
+import { type Command, Option } from 'commander';
+
+import { awaitReady, refuseInsideAgent, startDetached } from '../autostart.ts';
+import type { CliContext, CommonOptions } from '../context.ts';
+import { ensureOperator } from '../first-run.ts';
+import { failWith, type Outcome } from '../outcome.ts';
+import { version } from '../version.ts';
+
+/** How long a loser of the race for the home waits for the winner. */
+const winnerReadyMs = 15_000;
+
+interface UpOptions extends CommonOptions {
+  port?: string;
+  database?: string;
+  detach?: boolean;
+  /** Serve without the questions of the first run; how other verbs start the server. */
+  serve?: boolean;
+}
+
+export function define(command: Command, context: CliContext): void {
+  command
+    .option('--port <n>', 'TCP port on 127.0.0.1 (default 4747; 0 takes a free one)')
+    .option('--database <url>', 'PostgreSQL instead of the embedded store')
+    .option('--detach', 'Go on in the background')
+    .option('--passphrase-fd <n>', 'First run: read the new passphrase from this open file descriptor')
+    .option('--operator <name>', 'First run: name of the operator')
+    .addOption(new Option('--serve').hideHelp());
+  context.action(command, async ({ options }) => {
+    refuseInsideAgent(context.io.env);
+    const given = checkPort(options as UpOptions);
+    return given.detach ? upDetached(context, given) : upHere(context, given);
+  });
+}
+
+async function upDetached(context: CliContext, options: UpOptions): Promise<Outcome> {
+  const args = [
+    ...(options.port === undefined ? [] : ['--port', options.port]),
+    ...(options.database === undefined ? [] : ['--database', options.database]),
+  ];
+  const wasThere = await awaitReady(context.paths, 1);
+  if (!wasThere) await startDetached({ paths: context.paths, env: context.io.env, args });
+  try {
+    await ensureOperator(context, options);
+  } catch (error) {
+    // Nothing half done: without an operator nothing can start, so the server does not stay either.
+    if (!wasThere) await context.client().send('PUT', '/api/instance/shutdown', { body: {} });
+    throw error;
+  }
+  const running = await runningServer(context);
+  const text = `Chantier ${version} ${wasThere ? 'runs already' : 'runs'} at ${running.url} (pid ${running.pid}); "chantier down" ends it.`;
+  return { json: { ...running, version, started: !wasThere }, text };
+}
+
+async function upHere(context: CliContext, options: UpOptions): Promise<Outcome> {
+  const { acquireInstanceLock } = await import('../../store/index.ts');
+  const lock = acquireInstanceLock(context.paths);
+  if (!lock.held) return anotherOne(context, options);
+  const { serve } = await import('../../main.ts');
+  const served = await serve({
+    paths: context.paths,
+    lock,
+    env: context.io.env,
+    ...(options.port === undefined ? {} : { port: Number(options.port) }),
+    ...(options.database === undefined ? {} : { databaseUrl: options.database }),
+  });
+  try {
+    if (!options.serve) await ensureOperator(context, options);
+    context.io.err(`Chantier ${version} at ${served.url}. Ctrl-C ends the server; agents go on.\n`);
+    const interrupted = context.io.signal.aborted ? Promise.resolve() : once(context.io.signal, 'abort');
+    await Promise.race([interrupted, served.ended]);
+  } finally {
+    await served.stop();
+    lock.release();
+  }
+  return { json: { url: served.url, version, ended: true }, text: '' };
+}
+
+async function anotherOne(context: CliContext, options: UpOptions): Promise<Outcome> {
+  const ready = await awaitReady(context.paths, winnerReadyMs);
+  if (!ready) {
+    throw failWith(
+      'held',
+      'home_held',
+      `Another process holds ${context.paths.home} and is not ready after ${winnerReadyMs / 1000} s.`,
+    );
+  }
+  const running = await runningServer(context);
+  if (options.serve) return { json: running, text: '' };
+  throw failWith(
+    'held',
+    'already_running',
+    `A server runs already for ${context.paths.home}: ${running.url} (pid ${running.pid}).`,
+    running,
+  );
+}
+
+async function runningServer(context: CliContext): Promise<{ url: string; pid: number }> {
+  const { readRunningServer } = await import('../../store/index.ts');
+  const running = readRunningServer(context.paths);
+  return { url: running?.address ?? '', pid: running?.pid ?? 0 };
+}
+
+function checkPort(options: UpOptions): UpOptions {
+  const { port } = options;
+  if (port !== undefined && (!/^\d{1,5}$/.test(port) || Number(port) > 65_535)) {
+    throw failWith('invalid', 'bad_port', `--port takes a number from 0 to 65535, not ${port}.`);
+  }
+  return options;
+}

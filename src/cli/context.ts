@@ -1,0 +1,167 @@
+import { randomUUID } from 'node:crypto';
+
+import type { Command } from 'commander';
+
+import { type InstancePaths, operatorSocketOf, parseSetting, settings } from '../config/index.ts';
+import { idempotencyKeyPattern } from '../kernel/index.ts';
+import type { ProofView } from '../wire/index.ts';
+import { startDetached } from './autostart.ts';
+import { type Address, type ApiRequest, type Client, createClient, isUnreachable } from './client.ts';
+import type { CliIo } from './io.ts';
+import { readOperatorToken } from './operator-token.ts';
+import { CommandFailure, failWith, type Outcome } from './outcome.ts';
+import { askPassphrase, readPassphraseFrom } from './passphrase.ts';
+import { readUnlock, unlockFileOf } from './unlock-file.ts';
+
+/** Options that every command may have been given. */
+export interface CommonOptions {
+  json?: boolean;
+  idempotencyKey?: string;
+  passphraseFd?: string;
+  operator?: string;
+}
+
+/** What commands work with. */
+export interface CliContext {
+  io: CliIo;
+  paths: InstancePaths;
+  /** Registers what a command does; its outcome is printed and becomes the exit code. */
+  action(
+    command: Command,
+    run: (input: { args: string[]; options: CommonOptions & Record<string, unknown> }) => Promise<Outcome>,
+  ): void;
+  /** A client without starting anything. */
+  client(): Client;
+  /** Reads; starts the server when none runs. */
+  get<T>(path: string, query?: ApiRequest['query']): Promise<T>;
+  /** Changes something with the CLI's own right; starts the server when none runs. */
+  change<T>(method: string, path: string, body: unknown, options: CommonOptions): Promise<T>;
+  /** Decides: as `change`, with the proof of a human. */
+  decide<T>(method: string, path: string, body: unknown, options: CommonOptions & { fresh?: boolean }): Promise<T>;
+  /** Starts the server unless one answers. */
+  ensureServer(): Promise<void>;
+  /** The passphrase: from the descriptor, else asked at the terminal; read once for the command. Throws exit 9 without either. */
+  passphrase(options: CommonOptions, question?: string): Promise<string>;
+  /** An argument, or stdin where it is `-`. */
+  textOf(argument: string): Promise<string>;
+}
+
+/** Builds the context of one invocation; `report` gets the outcome of the command that ran. */
+export function createContext(io: CliIo, paths: InstancePaths, report: (outcome: Outcome) => void): CliContext {
+  let given: string | undefined;
+  let made: Client | undefined;
+
+  const client = (): Client => (made ??= createClient(addressOf(io, paths), tokenOf(io, paths)));
+
+  const ensureServer = async (): Promise<void> => {
+    try {
+      await client().send('GET', '/healthz', { timeoutMs: 10_000 });
+    } catch (error) {
+      await startIfAway(error);
+    }
+  };
+
+  const startIfAway = async (error: unknown): Promise<void> => {
+    if (!isUnreachable(error) || io.env.CHANTIER_URL !== undefined || !mayAutostart(io.env)) throw error;
+    const { pid } = await startDetached({ paths, env: io.env });
+    io.err(`Started the server (pid ${pid ?? '?'}); "chantier down" ends it.\n`);
+    made = undefined;
+  };
+
+  const send = async <T>(method: string, path: string, request: ApiRequest): Promise<T> => {
+    const options = { ...request, signal: io.signal };
+    try {
+      return await client().send<T>(method, path, options);
+    } catch (error) {
+      await startIfAway(error);
+      return client().send<T>(method, path, options);
+    }
+  };
+
+  const passphrase = async (options: CommonOptions, question = 'Passphrase: '): Promise<string> => {
+    if (given !== undefined) return given;
+    if (options.passphraseFd !== undefined) return (given = readPassphraseFrom(options.passphraseFd));
+    if (!io.hasTerminal()) {
+      throw failWith(
+        'proof-required',
+        'no_proof',
+        'Only a human decides this: run it at a terminal, give --passphrase-fd N, or open the terminal with "chantier unlock".',
+      );
+    }
+    return (given = await askPassphrase(question, io.err));
+  };
+
+  const proofOf = async (options: CommonOptions): Promise<string> => {
+    const body = { passphrase: await passphrase(options), ...(options.operator ? { operator: options.operator } : {}) };
+    return (await send<ProofView>('POST', '/api/proofs', { body })).proof;
+  };
+
+  const keyOf = (options: CommonOptions): string => {
+    const key = options.idempotencyKey ?? randomUUID();
+    if (!idempotencyKeyPattern.test(key)) {
+      throw failWith(
+        'invalid',
+        'idempotency_key_malformed',
+        'An idempotency key has 1 to 128 letters, digits, dots, colons, dashes or underscores.',
+      );
+    }
+    if (options.idempotencyKey === undefined) io.err(`Idempotency key: ${key}\n`);
+    return key;
+  };
+
+  return {
+    io,
+    paths,
+    client,
+    ensureServer,
+    passphrase,
+    action(command, run) {
+      command.action(async (...all: unknown[]) => {
+        // Commander hands over the arguments, then the options, then the command.
+        const args = all.slice(0, -2).flatMap((value) => (value === undefined ? [] : value)) as string[];
+        report(await run({ args, options: command.optsWithGlobals() }));
+      });
+    },
+    get: (path, query) => send('GET', path, query ? { query } : {}),
+    change: (method, path, body, options) => send(method, path, { body, key: keyOf(options) }),
+    async decide(method, path, body, options) {
+      const key = keyOf(options);
+      const unlocked = options.fresh ? undefined : readUnlock(unlockFileOf(paths.home, io.env));
+      const canProve = options.passphraseFd !== undefined || io.hasTerminal();
+      // Without any proof the request still goes out: the server refuses it and keeps an event of the try.
+      const proof = unlocked ?? (canProve ? await proofOf(options) : undefined);
+      try {
+        return await send(method, path, { body, key, ...(proof === undefined ? {} : { proof }) });
+      } catch (error) {
+        if (!needsOtherProof(error) || unlocked === undefined || !canProve) throw error;
+        return send(method, path, { body, key, proof: await proofOf(options) });
+      }
+    },
+    textOf: async (argument) => (argument === '-' ? (await io.readStdin()).replace(/\r?\n$/, '') : argument),
+  };
+}
+
+function needsOtherProof(error: unknown): boolean {
+  return (
+    error instanceof CommandFailure &&
+    ['proof_required', 'fresh_proof_required', 'proof_not_accepted', 'proof_spent'].includes(error.problem.code)
+  );
+}
+
+function addressOf(io: CliIo, paths: InstancePaths): Address {
+  const url = io.env.CHANTIER_URL;
+  if (url === undefined || url === '') return { socket: operatorSocketOf(paths.home) ?? paths.socket };
+  if (url.startsWith('unix:')) return { socket: url.slice('unix:'.length) };
+  if (/^http:\/\//.test(url)) return { url };
+  throw failWith('invalid', 'bad_url', 'CHANTIER_URL has to be http://127.0.0.1:PORT or unix:/path/to/socket.');
+}
+
+function tokenOf(io: CliIo, paths: InstancePaths): string | undefined {
+  return io.env.CHANTIER_TOKEN || readOperatorToken(paths.operatorToken);
+}
+
+function mayAutostart(env: NodeJS.ProcessEnv): boolean {
+  const { env: name } = settings.autostart;
+  const parsed = parseSetting(settings.autostart, env[name] ?? true);
+  return 'value' in parsed && parsed.value === true;
+}

@@ -1,0 +1,10 @@
+export { serverEnvironment } from './autostart.ts';
+export type { CommandEntry, CommandModule, Verb } from './command-table.ts';
+export { aliases, commands } from './command-table.ts';
+export type { CliContext, CommonOptions } from './context.ts';
+export { createContext } from './context.ts';
+export type { CliIo } from './io.ts';
+export type { Outcome } from './outcome.ts';
+export { CommandFailure, exitCodes, failureOf, failWith } from './outcome.ts';
+export { addCommonOptions, newProgram, runCli } from './run-cli.ts';
+export { version } from './version.ts';

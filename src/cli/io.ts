@@ -1,0 +1,15 @@
+/** The world of one invocation; tests bring their own. */
+export interface CliIo {
+  env: NodeJS.ProcessEnv;
+  cwd: string;
+  /** Writes to stdout. */
+  out(text: string): void;
+  /** Writes to stderr: progress and messages for people. */
+  err(text: string): void;
+  /** Everything on stdin, as text. */
+  readStdin(): Promise<string>;
+  /** Whether somebody sits at a terminal and can be asked. */
+  hasTerminal(): boolean;
+  /** Aborted by SIGINT and SIGTERM. */
+  signal: AbortSignal;
+}

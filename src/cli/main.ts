@@ -1,0 +1,22 @@
+/** The program `chantier`: one invocation, its exit code. */
+import { text } from 'node:stream/consumers';
+
+import { hasTerminal } from './passphrase.ts';
+import { runCli } from './run-cli.ts';
+
+process.umask(0o077);
+const interrupt = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupt.abort(signal));
+// Someone like `head` may have read enough; that is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+
+process.exitCode = await runCli(process.argv.slice(2), {
+  env: process.env,
+  cwd: process.cwd(),
+  out: (line) => void process.stdout.write(line),
+  err: (line) => void process.stderr.write(line),
+  readStdin: () => text(process.stdin),
+  // Inside an agent nobody sits at a terminal, whatever the agent was given.
+  hasTerminal: () => process.env.CHANTIER_RUN === undefined && hasTerminal(),
+  signal: interrupt.signal,
+});

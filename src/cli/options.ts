@@ -1,0 +1,16 @@
+import type { Command } from 'commander';
+
+/** Adds the option of every change. */
+export function withKey(command: Command): Command {
+  return command.option(
+    '--idempotency-key <key>',
+    'Key that makes a repetition harmless (default: a new one, printed)',
+  );
+}
+
+/** Adds the options of everything a human decides. */
+export function withProof(command: Command): Command {
+  return withKey(command)
+    .option('--passphrase-fd <n>', 'Read the passphrase from this open file descriptor instead of asking')
+    .option('--operator <name>', 'Name of the operator (default: the only one)');
+}

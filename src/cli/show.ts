@@ -1,0 +1,39 @@
+/** Makes texts of agents and repositories harmless for a terminal: control and direction-changing characters become visible, line feeds stay. */
+export function visible(text: string): string {
+  return text.replace(
+    /[^\P{C}\n\t]|[\u2066-\u2069\u202A-\u202E]/gu,
+    (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`,
+  );
+}
+
+/** As `visible`, on one line of at most `max` characters. */
+export function oneLine(text: string | null | undefined, max = 100): string {
+  const line = visible(text ?? '')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+  return [...line].length > max ? `${[...line].slice(0, max - 1).join('')}…` : line;
+}
+
+/** Rows as aligned columns, with a head line. */
+export function table(head: readonly string[], rows: readonly (readonly (string | number | null)[])[]): string {
+  const cells = [head, ...rows].map((row) => row.map((cell) => String(cell ?? '–')));
+  const widths = head.map((_, column) => Math.max(...cells.map((row) => [...(row[column] ?? '')].length)));
+  return cells
+    .map((row) =>
+      row
+        .map((cell, column) => cell + ' '.repeat(Math.max(0, (widths[column] ?? 0) - [...cell].length)))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+/** `12:30:05Z` of today, else the date with it; a dash for none. */
+export function shortTime(timestamp: string | null): string {
+  return timestamp === null ? '–' : timestamp.replace('T', ' ').replace(/\.\d+Z$/, 'Z');
+}
+
+/** `1 task`, `2 tasks`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
