@@ -2,7 +2,7 @@ import { join } from 'node:path';
 
 import { type Clock, ok, type Result, systemClock } from '../kernel/index.ts';
 import { findGit, type Git } from './git/index.ts';
-import { createSlots, type Slots } from './slots.ts';
+import { createKeyedTurns, createSlots, type KeyedTurns, type Slots } from './slots.ts';
 
 /** What every function of this domain works with: the git program and the folders of the instance. */
 export interface Forge {
@@ -11,6 +11,8 @@ export interface Forge {
   readonly folders: ForgeFolders;
   /** Shared by set-up and checks. */
   readonly slots: Slots;
+  /** Steps on the same work folder or the same operator's checkout take turns. */
+  readonly turns: KeyedTurns;
 }
 
 /** Absolute folders of one instance. All but `work` lie inside `CHANTIER_HOME`, which no sandbox shows. */
@@ -40,5 +42,11 @@ export async function openForge(options: {
   const git = await findGit(options.gitPath === undefined ? {} : { path: options.gitPath });
   if (!git.ok) return git;
   const slots = createSlots(options.heavyRuns ?? 2);
-  return ok({ git: git.value, clock: options.clock ?? systemClock, folders: options.folders, slots });
+  return ok({
+    git: git.value,
+    clock: options.clock ?? systemClock,
+    folders: options.folders,
+    slots,
+    turns: createKeyedTurns(),
+  });
 }

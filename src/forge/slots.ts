@@ -31,3 +31,30 @@ export function createSlots(count: number): Slots {
     },
   };
 }
+
+/** Runs what bears the same key one after another, different keys side by side. */
+export interface KeyedTurns {
+  run<T>(key: string, fn: () => Promise<T>): Promise<T>;
+}
+
+/** Turns by key; a key that nobody waits for takes no memory. Not to be nested with the same key. */
+export function createKeyedTurns(): KeyedTurns {
+  const last = new Map<string, Promise<unknown>>();
+  return {
+    run(key, fn) {
+      const turn = runAfter(last.get(key), fn);
+      last.set(key, turn);
+      const forget = (): void => {
+        if (last.get(key) === turn) last.delete(key);
+      };
+      turn.then(forget, forget);
+      return turn;
+    },
+  };
+}
+
+async function runAfter<T>(before: Promise<unknown> | undefined, fn: () => Promise<T>): Promise<T> {
+  // How the step before ended is for its own caller to know.
+  await before?.catch(() => {});
+  return fn();
+}

@@ -21,6 +21,7 @@ import {
   baseTip,
   buildCandidate,
   createWorkFolder,
+  importBase,
   inspectWorkFolder,
   prepareWorkFolder,
   removeWorkFolder,
@@ -249,6 +250,37 @@ test('looking again and again follows a folder: edits, commits, rewrites, other 
   git(folder.clone, 'checkout', '--quiet', '--detach', tip);
   writeFiles(folder.clone, { 'greeting.txt': 'hello three\n' });
   expect(await look()).toMatchObject({ dirty: ['greeting.txt'], headBranch: undefined, isOnBranch: false, ahead: 0 });
+});
+
+test('steps on one folder at the same time take turns; branches that change place are followed', async () => {
+  const world = await setup(makeMakeRepository);
+  const { forge, repository, inside, tip } = world;
+  const folder = await openAuthorFolder(world, repository, tip, { branch: 'a' });
+  writeFiles(folder.clone, { 'x.txt': 'x\n' });
+  const commit = commitAll(folder.clone, 'x');
+  const all = await Promise.all([
+    takeBranch(forge, repository, folder, inside),
+    inspectWorkFolder(forge, repository, folder, inside),
+    inspectWorkFolder(forge, repository, folder, inside),
+    importBase(forge, repository),
+    importBase(forge, repository),
+  ]);
+  expect(all.map((one) => one.ok)).toEqual([true, true, true, true, true]);
+  git(folder.clone, 'branch', '--quiet', '-m', 'a', 'a-side');
+  git(folder.clone, 'branch', '--quiet', 'a/b');
+  const facts = mustOk(await inspectWorkFolder(forge, repository, folder, inside));
+  expect(facts).toMatchObject({ headBranch: 'a-side', headCommit: commit, branchCommit: undefined });
+});
+
+test('teardown runs inside before a folder goes, after its work is safe', async () => {
+  const world = await setup(makeMakeRepository);
+  const { forge, repository, inside, tip, folder: outside } = world;
+  const folder = await openAuthorFolder(world, repository, tip);
+  writeFiles(folder.clone, { 'work.txt': 'work\n' });
+  const teardown = [['no-such-program'], ['sh', '-c', `rm work.txt; echo "$COMPOSE_PROJECT_NAME" > ${outside}/down`]];
+  const { rescueRefs } = mustOk(await removeWorkFolder(forge, repository, folder, inside, { teardown }));
+  expect(rescueRefs).toHaveLength(1);
+  expect(readFileSync(join(outside, 'down'), 'utf8')).toBe('chantier-session-1\n');
 });
 
 test('creating and removing a folder may be repeated at any point', async () => {

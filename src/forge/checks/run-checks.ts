@@ -72,6 +72,7 @@ export async function runChecks(
       'not_trusted',
       `The checks of repository ${repository.name} are not trusted yet. Look at them with \`chantier trust\`, then try again.`,
     );
+  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/.test(request.key)) throw new Error(`not a key of checks: ${request.key}`);
   const logs = join(forge.folders.logs, 'checks', request.key);
   await mkdir(logs, { recursive: true, mode: 0o700 });
   const results: CheckResult[] = [];

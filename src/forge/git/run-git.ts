@@ -63,6 +63,7 @@ export interface GitAnswer {
 const safeSettings: Readonly<Record<string, string>> = {
   'core.hooksPath': '/dev/null',
   'core.fsmonitor': 'false',
+  'core.filesRefLockTimeout': '3000',
   'core.untrackedCache': 'false',
   'core.splitIndex': 'false',
   'core.attributesFile': '/dev/null',

@@ -24,10 +24,12 @@ export type BaseSync =
  * Fetches the operator's base into `refs/operator/<base>` of the forge and says what has to move (design section 6). Nothing
  * moves yet: the caller writes a sync row, then calls `applyBaseSync`. Nothing is written in the checkout.
  */
-export async function importBase(forge: Forge, repository: ForgeRepository): Promise<Result<BaseSync>> {
-  const operator = await fetchOperatorBase(forge, repository);
-  if (!operator.ok) return operator;
-  return ok(await planSync(forge, repository, operator.value));
+export function importBase(forge: Forge, repository: ForgeRepository): Promise<Result<BaseSync>> {
+  return forge.turns.run(`checkout ${repository.id}`, async () => {
+    const operator = await fetchOperatorBase(forge, repository);
+    if (!operator.ok) return operator;
+    return ok(await planSync(forge, repository, operator.value));
+  });
 }
 
 /**

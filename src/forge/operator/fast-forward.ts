@@ -33,7 +33,11 @@ export type FastForward =
  * changes nothing and says the one command (design section 6). Nothing configured in the checkout is executed: no hook,
  * filter, fsmonitor. Repeated after a crash it finishes what it began.
  */
-export async function fastForwardOperator(forge: Forge, repository: ForgeRepository, to: string): Promise<FastForward> {
+export function fastForwardOperator(forge: Forge, repository: ForgeRepository, to: string): Promise<FastForward> {
+  return forge.turns.run(`checkout ${repository.id}`, () => fastForwardInTurn(forge, repository, to));
+}
+
+async function fastForwardInTurn(forge: Forge, repository: ForgeRepository, to: string): Promise<FastForward> {
   const located = await locateCheckout(repository.operatorPath);
   if (!located.ok) return left(repository, located.refusal.message);
   const checkout = located.value;

@@ -28,7 +28,16 @@ export function incomingRef(folder: Pick<WorkFolder, 'ownerKey'>, name: string):
  * `upload-pack` runs inside the sandbox, so nothing that is planted in the clone's configuration runs outside (X-8); what
  * comes is checked object by object. Throws `Fault` when the clone cannot be read.
  */
-export async function fetchFromClone(
+export function fetchFromClone(
+  forge: Forge,
+  repository: ForgeRepository,
+  folder: WorkFolder,
+  inside: InSandbox,
+): Promise<CloneRefs> {
+  return forge.turns.run(`folder ${folder.ownerKey}`, () => fetchInTurn(forge, repository, folder, inside));
+}
+
+async function fetchInTurn(
   forge: Forge,
   repository: ForgeRepository,
   folder: WorkFolder,
@@ -52,16 +61,18 @@ export async function fetchFromClone(
       wanted.map(({ id }) => id),
     );
     if (missing.length > 0) await fetchObjects(forge, repository, folder, wrapper, missing);
-    const lines = wanted.map(({ name, id }) => `update ${incomingRef(folder, name)} ${id}`);
-    const gone = await staleIncoming(
+    const kept = new Set(wanted.map(({ name }) => incomingRef(folder, name)));
+    // Deleted first and by itself: a branch `a` that became `a/b` cannot change place within one transaction.
+    await changeIncoming(
       forge,
       repository,
-      folder,
-      new Set(wanted.map(({ name }) => incomingRef(folder, name))),
+      (await staleIncoming(forge, repository, folder, kept)).map((ref) => `delete ${ref}`),
     );
-    await runGit(forge.git, forgePlace(repository), ['update-ref', '--stdin'], {
-      input: [...gone.map((ref) => `delete ${ref}`), ...lines, ''].join('\n'),
-    });
+    await changeIncoming(
+      forge,
+      repository,
+      wanted.map(({ name, id }) => `update ${incomingRef(folder, name)} ${id}`),
+    );
     return refs;
   } finally {
     await rm(state, { recursive: true, force: true });
@@ -143,6 +154,11 @@ async function fetchObjects(
     timeoutMs: 600_000,
     config: { 'fetch.fsckObjects': 'true' },
   });
+}
+
+async function changeIncoming(forge: Forge, repository: ForgeRepository, lines: string[]): Promise<void> {
+  if (lines.length === 0) return;
+  await runGit(forge.git, forgePlace(repository), ['update-ref', '--stdin'], { input: `${lines.join('\n')}\n` });
 }
 
 /** Refs of an earlier fetch that the clone does not have any more. */

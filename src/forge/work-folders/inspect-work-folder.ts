@@ -64,7 +64,17 @@ export async function inspectWorkFolder(
  * Runs `fn` with a place that compares the clone's files with `head` (which is in the forge; `undefined` = nothing). The
  * index is kept beside the clone, so that unchanged files need not be read again.
  */
-export async function withServerIndex<T>(
+export function withServerIndex<T>(
+  forge: Forge,
+  repository: ForgeRepository,
+  folder: WorkFolder,
+  head: string | undefined,
+  fn: (place: GitPlace) => Promise<T>,
+): Promise<T> {
+  return forge.turns.run(`index ${folder.ownerKey}`, () => inServerIndex(forge, repository, folder, head, fn));
+}
+
+async function inServerIndex<T>(
   forge: Forge,
   repository: ForgeRepository,
   folder: WorkFolder,
@@ -75,6 +85,8 @@ export async function withServerIndex<T>(
   const gitDir = await mkdtemp(join(forge.folders.scratch, 'look-'));
   const place: GitPlace = { gitDir, workTree: folder.clone, indexFile: join(folder.root, 'server-index') };
   try {
+    // Ours alone by the turn; a lock is what a killed git left.
+    await rm(join(folder.root, 'server-index.lock'), { force: true });
     await mkdir(join(gitDir, 'refs'));
     await mkdir(join(gitDir, 'objects', 'info'), { recursive: true });
     await writeFile(join(gitDir, 'objects', 'info', 'alternates'), `${join(repository.forgeDir, 'objects')}\n`);

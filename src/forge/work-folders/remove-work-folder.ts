@@ -2,10 +2,12 @@ import { chmod, lstat, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { ok, type Result } from '../../kernel/index.ts';
+import { runInSandbox } from '../../sandbox/index.ts';
 import type { Forge } from '../forge.ts';
 import type { ForgeRepository } from '../repository.ts';
+import { resolveProgram } from './resolve-program.ts';
 import { dropIncoming, saveWork } from './save-work.ts';
-import type { InSandbox, WorkFolder } from './work-folder.ts';
+import { type InSandbox, type WorkFolder, workFolderEnvironment, workFolderProfile } from './work-folder.ts';
 
 /**
  * Removes a work folder after everything in it is safe (design section 6). Gives the rescue refs that hold what would have
@@ -17,6 +19,10 @@ export async function removeWorkFolder(
   repository: ForgeRepository,
   folder: WorkFolder,
   inside: InSandbox,
+  options: {
+    /** Trusted commands that end what set-up began (containers, databases); run in the sandbox, their failure is no obstacle. */
+    teardown?: readonly (readonly string[])[];
+  } = {},
 ): Promise<Result<{ rescueRefs: string[] }>> {
   let rescueRefs: string[] = [];
   if (folder.purpose === 'author' && (await exists(folder.clone))) {
@@ -24,12 +30,27 @@ export async function removeWorkFolder(
     if (!saved.ok) return saved;
     rescueRefs = saved.value.refs;
   }
+  if (options.teardown && (await exists(folder.clone))) await runTeardown(repository, folder, inside, options.teardown);
   const trash = join(forge.folders.work, `.trash-${folder.ownerKey}`);
   await removeTree(trash);
   if (await exists(folder.root)) await rename(folder.root, trash);
   await removeTree(trash);
   if (await exists(repository.forgeDir)) await dropIncoming(forge, repository, folder);
   return ok({ rescueRefs });
+}
+
+async function runTeardown(
+  repository: ForgeRepository,
+  folder: WorkFolder,
+  inside: InSandbox,
+  commands: readonly (readonly string[])[],
+): Promise<void> {
+  const env = workFolderEnvironment(folder, { inside, set: { CI: '1' } });
+  const profile = workFolderProfile('setup', repository, folder, { inside, env });
+  for (const argv of commands) {
+    const command = resolveProgram(folder, inside, argv);
+    if (command.ok) await runInSandbox(inside.sandbox, profile, command.value, { timeoutMs: 60_000 });
+  }
 }
 
 /** Removes a tree whose folders may be closed to their owner; follows no symlink. */
