@@ -1,6 +1,7 @@
-import type { Kysely } from 'kysely';
+import { CompiledQuery, type Kysely } from 'kysely';
 
 import { canonicalJson, newId, sha256 } from '../kernel/index.ts';
+import type { StoreDialect } from './migrations/index.ts';
 import type { EventRow } from './schema/core.ts';
 import type { Schema } from './schema/index.ts';
 import type { NewEvent } from './store.ts';
@@ -48,15 +49,14 @@ export function chainHash(previous: string, seq: number, row: UnsequencedRow): s
   return sha256(`${previous}\n${canonical}`);
 }
 
+const headQuery = CompiledQuery.raw(
+  'select seq, hash from event where seq is not null order by seq desc limit 1',
+) as CompiledQuery<{ seq: number; hash: string }>;
+
 /** The newest sequenced event's place and hash. */
 export async function readHead(db: Kysely<Schema>): Promise<{ seq: number; hash: string }> {
-  const head = await db
-    .selectFrom('event')
-    .select(['seq', 'hash'])
-    .where('seq', 'is not', null)
-    .orderBy('seq', 'desc')
-    .limit(1)
-    .executeTakeFirst();
+  const { rows } = await db.executeQuery(headQuery);
+  const [head] = rows;
   return { seq: head?.seq ?? 0, hash: head?.hash ?? genesisHash };
 }
 
@@ -77,25 +77,64 @@ export function chainOn(head: { seq: number; hash: string }, rows: readonly Unse
 /** Appends events with their places in the sequence; only where one writer holds the database (SQLite). */
 export async function appendSequenced(db: Kysely<Schema>, rows: readonly UnsequencedRow[]): Promise<void> {
   if (rows.length === 0) return;
-  await insertEvents(db, chainOn(await readHead(db), rows));
+  await insertEvents(db, 'sqlite', chainOn(await readHead(db), rows));
 }
 
 /** Appends events without their places; the sequencer gives them (PostgreSQL). */
 export async function appendUnsequenced(db: Kysely<Schema>, rows: readonly UnsequencedRow[]): Promise<void> {
   await insertEvents(
     db,
+    'postgres',
     rows.map((row) => ({ ...row, seq: null, prev_hash: null, hash: null })),
   );
 }
 
+const columns = [
+  'seq',
+  'id',
+  'at',
+  'actor_kind',
+  'actor_id',
+  'kind',
+  'subject_kind',
+  'subject_id',
+  'project_id',
+  'session_id',
+  'cause',
+  'facts',
+  'prev_hash',
+  'hash',
+] as const;
+
 /** Both databases limit the parameters of one statement. */
 const rowsPerInsert = 500;
 
-async function insertEvents(db: Kysely<Schema>, rows: readonly Omit<EventRow, 'ord'>[]): Promise<void> {
+/** Written as text once: every use case comes through here, and building the query would cost more than running it. */
+async function insertEvents(
+  db: Kysely<Schema>,
+  dialect: StoreDialect,
+  rows: readonly Omit<EventRow, 'ord'>[],
+): Promise<void> {
   for (let from = 0; from < rows.length; from += rowsPerInsert) {
-    await db
-      .insertInto('event')
-      .values(rows.slice(from, from + rowsPerInsert))
-      .execute();
+    const some = rows.slice(from, from + rowsPerInsert);
+    const values = some.flatMap((row) => columns.map((column) => row[column]));
+    await db.executeQuery(CompiledQuery.raw(insertText(dialect, some.length), values));
   }
+}
+
+const texts = new Map<string, string>();
+
+function insertText(dialect: StoreDialect, count: number): string {
+  const key = `${dialect} ${count}`;
+  const known = texts.get(key);
+  if (known !== undefined) return known;
+  const place = (row: number, column: number): string =>
+    dialect === 'sqlite' ? '?' : `$${row * columns.length + column + 1}`;
+  const tuples = Array.from(
+    { length: count },
+    (_value, row) => `(${columns.map((_name, column) => place(row, column)).join(', ')})`,
+  );
+  const text = `insert into event (${columns.join(', ')}) values ${tuples.join(', ')}`;
+  if (count <= 8) texts.set(key, text);
+  return text;
 }

@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { canonicalJson, Fault } from '../kernel/index.ts';
 import type { SequencedRow } from './events.ts';
@@ -21,6 +22,8 @@ export async function* eachEvent(store: Store, after = 0): AsyncGenerator<Sequen
       yield row;
     }
     position = page.at(-1)?.seq ?? head;
+    // SQLite answers without waiting: let others have a turn between pages.
+    await nextTurn();
   }
 }
 

@@ -15,6 +15,8 @@ export {
   verifyExport,
   verifyStore,
 } from './export-events.ts';
+export type { Housekeeping } from './housekeeping.ts';
+export { startHousekeeping } from './housekeeping.ts';
 export type { HumanAct } from './human-act.ts';
 export { decideAsHuman, refuseUnlessHuman } from './human-act.ts';
 export type { Keyed, KeyedOutcome, KeyedRequest } from './idempotency.ts';
@@ -33,7 +35,7 @@ export type { EffectExecutor, EffectHandler, EffectKind, EffectsOptions, EffectT
 export { startEffects } from './run-effects.ts';
 export type { DecisionRequestRow, EffectRow, EventRow, LeaseRow } from './schema/core.ts';
 export type { Schema } from './schema/index.ts';
-export { copyDatabase } from './sqlite/backup.ts';
+export { backUpDatabase } from './sqlite/backup.ts';
 export { checkIntegrity } from './sqlite/check-integrity.ts';
 export type { InstanceLock, LockPaths, RunningServer } from './sqlite/instance-lock.ts';
 export { acquireInstanceLock, bootId, readRunningServer } from './sqlite/instance-lock.ts';

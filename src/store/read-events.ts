@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
 import type { Kysely } from 'kysely';
 
 import { genesisHash, type SequencedRow } from './events.ts';
@@ -107,6 +109,8 @@ export function followEvents(
           position = event.seq;
           await onEvent(event);
         }
+        // SQLite answers without waiting: let others have a turn between pages.
+        if (again) await nextTurn();
       } catch (error) {
         end();
         options.onEnd?.(error);

@@ -5,6 +5,9 @@ import type { WakeHub } from '../wake.ts';
 import { sessionSettings } from './pool.ts';
 
 const channel = 'chantier';
+/** A connection that died without a word is noticed by asking it something. */
+const pingEveryMs = 30_000;
+const pingWaitMs = 10_000;
 /** PostgreSQL takes at most 8000 bytes. */
 const maxPayloadBytes = 7900;
 
@@ -34,9 +37,17 @@ export async function startWakeUps(url: string, pool: pg.Pool, hub: WakeHub): Pr
     const onBreak = (): void => {
       if (broken) return;
       broken = true;
+      clearInterval(ping);
       next.end().catch(() => {});
       if (client === next) reconnect(100);
     };
+    const ping = setInterval(() => {
+      const overdue = setTimeout(onBreak, pingWaitMs);
+      next.query('select 1').then(
+        () => clearTimeout(overdue),
+        () => clearTimeout(overdue),
+      );
+    }, pingEveryMs);
     next.on('error', onBreak);
     next.on('end', onBreak);
     next.on('notification', ({ payload }) => receive(payload ?? ''));
@@ -45,6 +56,7 @@ export async function startWakeUps(url: string, pool: pg.Pool, hub: WakeHub): Pr
       await next.query(`${sessionSettings}; listen ${channel}`);
     } catch (error) {
       broken = true;
+      clearInterval(ping);
       next.end().catch(() => {});
       throw error;
     }

@@ -1,6 +1,10 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { DatabaseSync } from 'node:sqlite';
+import { backup, DatabaseSync } from 'node:sqlite';
+
+import { Fault } from '../../kernel/index.ts';
+import { checkIntegrity } from './check-integrity.ts';
+import { toFault } from './faults.ts';
 
 const prefix = 'before-';
 /** So many backups made before migrations are kept. */
@@ -14,7 +18,7 @@ export function backUpBefore(database: DatabaseSync, folder: string, migration: 
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const stamp = new Date(at).toISOString().replaceAll(/[:.]/g, '-');
   const file = join(folder, `${prefix}${migration}-${stamp}.db`);
-  copyDatabase(database, file);
+  database.prepare('VACUUM INTO ?').run(file);
   const old = readdirSync(folder)
     .filter((name) => name.startsWith(prefix) && name.endsWith('.db'))
     .toSorted((a, b) => (stampOf(a) < stampOf(b) ? 1 : -1))
@@ -23,9 +27,22 @@ export function backUpBefore(database: DatabaseSync, folder: string, migration: 
   return file;
 }
 
-/** Writes a consistent copy into a new file; throws when the file exists. */
-export function copyDatabase(database: DatabaseSync, file: string): void {
-  database.prepare('VACUUM INTO ?').run(file);
+/**
+ * Writes a consistent copy of the database in `file` into `target`, step by step beside the server that writes to it, and
+ * checks the copy. Throws `Fault` when it cannot be written or is not sound.
+ */
+export async function backUpDatabase(file: string, target: string): Promise<void> {
+  const source = new DatabaseSync(file, { readOnly: true, timeout: 5000 });
+  try {
+    await backup(source, target, { rate: 1000 });
+  } catch (error) {
+    throw toFault(error, target);
+  } finally {
+    source.close();
+  }
+  const wrong = await checkIntegrity(target);
+  if (wrong.length > 0)
+    throw new Fault('backup_damaged', `The copy ${target} is not sound (${wrong[0]}); do not use it.`);
 }
 
 function stampOf(name: string): string {

@@ -1,4 +1,4 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 
 import {
   CompiledQuery,
@@ -40,29 +40,35 @@ function nodeSqliteDriver(database: DatabaseSync): Driver {
 /** Statements are prepared once; more than this many different texts and the oldest are forgotten. */
 const maxPrepared = 500;
 
+/** A statement with whether it gives rows: asking it each time costs more than running it. */
+interface Prepared {
+  statement: StatementSync;
+  givesRows: boolean;
+}
+
 function nodeSqliteConnection(database: DatabaseSync): DatabaseConnection {
-  const prepared = new Map<string, StatementSync>();
-  const prepare = (sql: string): StatementSync => {
-    const known = prepared.get(sql);
-    if (known) return known;
+  const known = new Map<string, Prepared>();
+  const prepare = (sql: string): Prepared => {
+    const found = known.get(sql);
+    if (found) return found;
     const statement = database.prepare(sql);
-    const oldest = prepared.size >= maxPrepared ? prepared.keys().next().value : undefined;
-    if (oldest !== undefined) prepared.delete(oldest);
-    prepared.set(sql, statement);
-    return statement;
+    const oldest = known.size >= maxPrepared ? known.keys().next().value : undefined;
+    if (oldest !== undefined) known.delete(oldest);
+    const prepared = { statement, givesRows: statement.columns().length > 0 };
+    known.set(sql, prepared);
+    return prepared;
   };
   return {
     async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-      const statement = prepare(query.sql);
-      const parameters = query.parameters as (null | number | bigint | string | Uint8Array)[];
-      if (statement.columns().length > 0) return { rows: statement.all(...parameters) as R[] };
+      const { statement, givesRows } = prepare(query.sql);
+      const parameters = query.parameters as SQLInputValue[];
+      if (givesRows) return { rows: statement.all(...parameters) as R[] };
       const { changes, lastInsertRowid } = statement.run(...parameters);
       return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
     },
     async *streamQuery<R>(query: CompiledQuery): AsyncIterableIterator<QueryResult<R>> {
-      const statement = prepare(query.sql);
-      for (const row of statement.iterate(...(query.parameters as (null | number | string)[])))
-        yield { rows: [row as R] };
+      const { statement } = prepare(query.sql);
+      for (const row of statement.iterate(...(query.parameters as SQLInputValue[]))) yield { rows: [row as R] };
     },
   };
 }

@@ -7,11 +7,12 @@ import { sql } from 'kysely';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { type Fault, manualClock, systemActor } from '../../kernel/index.ts';
+import { verifyStore } from '../export-events.ts';
 import { openStore } from '../open.ts';
 import { readEvents } from '../read-events.ts';
 import type { Store } from '../store.ts';
 import { openTestSqlite } from '../testing.ts';
-import { backUpBefore } from './backup.ts';
+import { backUpBefore, backUpDatabase } from './backup.ts';
 import { checkIntegrity } from './check-integrity.ts';
 import { toFault } from './faults.ts';
 import { assertLocalDisk, fileSystemOf } from './file-system.ts';
@@ -114,6 +115,20 @@ describe('an embedded store', () => {
       openSqlite(location, { onDamage: resolve }).then((reopened) => onTestFinished(() => reopened.close()), reject);
     });
     expect(fault).toMatchObject({ code: 'database_damaged' });
+  });
+
+  it('is copied while it is written to, and the copy is whole', async () => {
+    const { store, location } = await openTestSqlite();
+    for (let index = 0; index < 50; index++) await emit(store);
+    const target = join(folder(), 'copy.db');
+    const copying = backUpDatabase(location, target);
+    for (let index = 0; index < 50; index++) await emit(store);
+    await copying;
+    const copy = await openSqlite(target, { clock: manualClock() });
+    onTestFinished(() => copy.close());
+    const report = await verifyStore(copy);
+    expect(report).toMatchObject({ ok: true });
+    expect(report.ok && report.count).toBeGreaterThanOrEqual(50);
   });
 
   it('keeps the five newest copies made before migrations', () => {
