@@ -1,3 +1,5 @@
+import { sql } from 'kysely';
+
 import { type Actor, forLog, newId, ok, refuse, type Result } from '../kernel/index.ts';
 import { openDecision, type Schema, type Tx, voidDecisions } from '../store/index.ts';
 import type { Db } from './rows.ts';
@@ -165,7 +167,8 @@ async function propose(
     .onConflict((conflict) =>
       conflict
         .columns(['kind', 'codename'])
-        .where('status', '=', 'pending')
+        // Literal, not a parameter: SQLite finds the partial index only so.
+        .where(sql<boolean>`status = 'pending'`)
         .doUpdateSet((eb) => ({ seen_count: eb('proposal.seen_count', '+', 1) })),
     )
     .returning('id')

@@ -60,8 +60,8 @@ export const jobStateDocs: Readonly<Record<JobStatus, string>> = {
   discovery: 'A discovery job that is being worked on. Leaves by itself when its tasks are over.',
   planning: 'Not started: its tasks wait. A human starts it, or the end of the last job that it waits for.',
   dev: 'Being worked on. Leaves by itself to review or done.',
-  paused: 'A human stopped it: none of its tasks starts, and finished tasks do not end it. Resume takes it back.',
   review: 'Nothing is left to work on: it waits for pull requests, for QA or for a human.',
+  paused: 'A human stopped it: none of its tasks starts, and finished tasks do not end it. Resume takes it back.',
   done: 'All its tasks are over and at least one is done. Only reopen with a reason leaves it.',
   cancelled: 'Over without being finished, by a human. Only reopen with a reason leaves it.',
 };
