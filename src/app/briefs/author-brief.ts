@@ -6,8 +6,8 @@ export interface AuthorBrief {
   title: string;
   /** The request as the human wrote it; empty when the title says all. */
   request: string;
-  branch: string;
-  base: string;
+  /** Left out for work without a repository. */
+  branch?: { name: string; base: string };
   /** Checks that the candidate must pass, as shell-like lines for reading. */
   checks: readonly string[];
   /** What stood on the branch before, when a fresh session goes on with earlier work. */
@@ -28,12 +28,16 @@ export function authorBrief(brief: AuthorBrief): string {
           dataBlock('open findings', brief.earlierWork.findings),
         ]
       : []),
-    `How to work here:
-- You are in your own clone, on branch ${brief.branch}, which starts at ${brief.base}. Nobody else writes to it.
+    ...(brief.branch ? [inRepository(brief.branch, checks)] : []),
+    `- When something only a human can decide stops you, call the tool \`ask_human\` with one clear question and wait for its answer. Do not guess what you can ask.
+- When the work is complete, call \`report_done\` with one sentence about it. Then end your turn.`,
+  ].join('\n\n');
+}
+
+function inRepository(branch: { name: string; base: string }, checks: string): string {
+  return `How to work here:
+- You are in your own clone, on branch ${branch.name}, which starts at ${branch.base}. Nobody else writes to it.
 - Commit what you want reviewed. Uncommitted files are not part of the change. Do not push; the change is taken from here.
 - A reviewer of another model family reads the change, then these checks run on it:
-${checks}
-- When something only a human can decide stops you, call the tool \`ask_human\` with one clear question and wait for its answer. Do not guess what you can ask.
-- When the change is complete and committed, call \`report_done\` with one sentence about it. Then end your turn.`,
-  ].join('\n\n');
+${checks}`;
 }

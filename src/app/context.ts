@@ -1,0 +1,53 @@
+import type { Logger } from 'pino';
+
+import type { Config, InstancePaths } from '../config/index.ts';
+import type { Forge } from '../forge/index.ts';
+import type { CarriedIn, ProbeReport, Sandbox, WallKeeper, WallRule } from '../sandbox/index.ts';
+import type { Broker, SessionContext } from '../sessions/index.ts';
+import type { Store } from '../store/index.ts';
+import type { Halt } from './instance/halt.ts';
+
+/** What the use cases of `app` work with; made once by `createApp`. */
+export interface AppContext {
+  readonly store: Store;
+  readonly paths: InstancePaths;
+  readonly config: Config;
+  readonly forge: Forge;
+  readonly barrier: Barrier;
+  readonly sessions: SessionContext;
+  readonly broker: Broker;
+  readonly halt: Halt;
+  readonly log: Logger;
+  readonly version: string;
+  readonly nodeId: string;
+  readonly bridge: Bridge;
+  /** Toolchains, authorities and the harmless part of `.npmrc` of the operator, shown inside (chapter "What breaks inside"). */
+  readonly carried: CarriedIn;
+  /** Home of the operator, where the log-ins of agents lie. */
+  readonly operatorHome: string;
+}
+
+/** The wall as this instance has it. */
+export interface Barrier {
+  /** Absent when the probe failed and nobody chose `none`: then nothing starts. */
+  readonly sandbox: Sandbox | undefined;
+  readonly report: ProbeReport;
+  /** The way out; absent where the driver has no network of its own. */
+  readonly wall: WallKeeper | undefined;
+  /** Rules that hold for every agent and set-up step besides what its program needs (package registries the operator named). */
+  readonly rules: readonly WallRule[];
+}
+
+/** How agents reach the server. */
+export interface Bridge {
+  /** Holds the socket `sock`; bound into every sandbox of an agent. */
+  readonly socketFolder: string;
+  /** Where the socket folder appears inside. */
+  readonly insideFolder: string;
+  /** Program and arguments of `chantier mcp`, absolute. */
+  readonly command: readonly string[];
+  /** Files that this program needs inside, absolute. */
+  readonly readOnly: readonly string[];
+  /** Short private folder for socket folders of sessions; a socket's path is limited to about 100 bytes. */
+  readonly runFolder: string;
+}

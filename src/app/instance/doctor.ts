@@ -1,0 +1,115 @@
+import { statfs } from 'node:fs/promises';
+
+import { verifyStore } from '../../store/index.ts';
+import { listAgents } from '../../ledger/index.ts';
+import type { DoctorReport } from '../../wire/index.ts';
+import type { AppContext } from '../context.ts';
+import { whyNothingStarts } from '../dispatch/dispatch-tasks.ts';
+import { findInvariantFaults } from './invariants.ts';
+
+type Check = DoctorReport['checks'][number];
+
+/** Less free space than this is said. */
+const lowSpaceBytes = 2 * 1024 ** 3;
+
+/** Looks at everything the instance depends on; `deep` reads the whole store too and checks its invariants (design section 10). */
+export async function examine(ctx: AppContext, options: { deep: boolean }): Promise<DoctorReport> {
+  const checks = [
+    gitCheck(ctx),
+    ...sandboxChecks(ctx),
+    await spaceCheck(ctx),
+    await startCheck(ctx),
+    await agentCheck(ctx),
+    ...(options.deep ? await deepChecks(ctx) : []),
+  ];
+  return { ok: checks.every((check) => check.status !== 'fail'), checks };
+}
+
+function gitCheck(ctx: AppContext): Check {
+  return { name: 'git', status: 'ok', message: `${ctx.forge.git.path} ${ctx.forge.git.version}`, cure: null };
+}
+
+function sandboxChecks(ctx: AppContext): Check[] {
+  const { report } = ctx.barrier;
+  const missing = report.effects.filter((effect) => !effect.seen).map((effect) => effect.effect);
+  const what = report.holds
+    ? `holds (${report.driver} ${report.version ?? ''})`.trim()
+    : `does not hold: ${report.cause ?? missing.join(', ')}`;
+  const main: Check = {
+    name: 'sandbox',
+    status: report.holds ? 'ok' : 'fail',
+    message: what,
+    cure: report.cure ?? null,
+  };
+  return [
+    main,
+    ...(report.notes ?? []).map((note): Check => ({ name: 'sandbox', status: 'warn', message: note, cure: null })),
+  ];
+}
+
+async function spaceCheck(ctx: AppContext): Promise<Check> {
+  const { bavail, bsize } = await statfs(ctx.paths.home);
+  const free = bavail * bsize;
+  const message = `${(free / 1024 ** 3).toFixed(1)} GiB free in ${ctx.paths.home}`;
+  return {
+    name: 'disk',
+    status: free < lowSpaceBytes ? 'warn' : 'ok',
+    message,
+    cure: free < lowSpaceBytes ? 'Free some space; a full disk stops everything.' : null,
+  };
+}
+
+async function startCheck(ctx: AppContext): Promise<Check> {
+  const allowed = await whyNothingStarts(ctx);
+  if (allowed.ok) return { name: 'dispatch', status: 'ok', message: 'agents may start', cure: null };
+  return {
+    name: 'dispatch',
+    status: 'warn',
+    message: allowed.refusal.message,
+    cure: 'See `chantier init` and `chantier config`.',
+  };
+}
+
+async function agentCheck(ctx: AppContext): Promise<Check> {
+  const agents = await listAgents(ctx.store.read, { activeOnly: true });
+  const authors = agents.filter((agent) => agent.roles.includes('author'));
+  const families = new Set(agents.filter((agent) => agent.roles.includes('reviewer')).map((agent) => agent.family));
+  if (authors.length === 0)
+    return { name: 'agents', status: 'warn', message: 'no agent may author', cure: 'Add one: `chantier agent add`.' };
+  const opposite = authors.every((author) => [...families].some((family) => family !== author.family));
+  const message = `${authors.length} may author, reviewers of ${families.size === 0 ? 'no family' : [...families].join(', ')}`;
+  if (opposite) return { name: 'agents', status: 'ok', message, cure: null };
+  return {
+    name: 'agents',
+    status: 'warn',
+    message,
+    cure: 'Add a reviewer of another model family, so that changes are not reviewed by their own kind.',
+  };
+}
+
+async function deepChecks(ctx: AppContext): Promise<Check[]> {
+  const chain = await verifyStore(ctx.store);
+  const audit: Check = chain.ok
+    ? { name: 'audit', status: 'ok', message: `${chain.count} events, chain whole`, cure: null }
+    : {
+        name: 'audit',
+        status: 'fail',
+        message: chain.message,
+        cure: 'Compare with an export or a backup; nothing may be trusted after this event.',
+      };
+  const faults = await findInvariantFaults(ctx);
+  const invariants: Check[] = faults.map((message) => ({
+    name: 'invariants',
+    status: 'fail',
+    message,
+    cure: 'Report this with the output of `chantier events`.',
+  }));
+  if (faults.length === 0)
+    invariants.push({
+      name: 'invariants',
+      status: 'ok',
+      message: 'every state has a next event or a human',
+      cure: null,
+    });
+  return [audit, ...invariants];
+}

@@ -1,0 +1,67 @@
+import { phaseOf } from './phase-of.ts';
+import { readyTasks } from '../../ledger/index.ts';
+import { countActive } from '../../sessions/index.ts';
+import type { SandboxView, StatusView } from '../../wire/index.ts';
+import type { AppContext, Barrier } from '../context.ts';
+import { readSessionViews } from '../sessions/views.ts';
+
+/** The one status of the instance for every surface (decision 12 of sessions). */
+export async function readInstanceStatus(ctx: AppContext, workKey?: string): Promise<StatusView> {
+  const db = ctx.store.read;
+  const settings = ctx.sessions.settings();
+  const open = await db
+    .selectFrom('decision_request')
+    .select((eb) => eb.fn.countAll().as('count'))
+    .where('state', '=', 'open')
+    .executeTakeFirstOrThrow();
+  const ready = await readyTasks(db, { limit: 1000 });
+  return {
+    version: ctx.version,
+    sandbox: sandboxView(ctx.barrier),
+    phase: phaseOf(ctx),
+    broker: ctx.broker.status(),
+    halted: ctx.halt.isOn(),
+    quota: {
+      active: await countActive(db, 'author'),
+      max: settings.maxActive,
+      reviewers: await countActive(db, 'reviewer'),
+      maxReviewers: settings.maxReviewers,
+    },
+    openDecisions: Number(open.count),
+    readyTasks: ready.length,
+    sessions: await readSessionViews(ctx, workKey === undefined ? {} : { workKey, includeEnded: true, limit: 1 }),
+    denied: await readDenials(ctx),
+  };
+}
+
+/** What every surface says about the wall (design section 4). */
+export function sandboxView({ report, sandbox }: Barrier): SandboxView {
+  if (report.holds)
+    return {
+      driver: report.driver,
+      holds: true,
+      message: `The sandbox holds (${report.driver}${report.version ? ` ${report.version}` : ''}).`,
+    };
+  if (sandbox?.driver === 'none') {
+    return {
+      driver: 'none',
+      holds: false,
+      message:
+        'Agents run without a sandbox because an operator chose `none`: the promise "no agent can decide" does not hold.',
+    };
+  }
+  const cure = report.cure ? ` ${report.cure}` : '';
+  return {
+    driver: report.driver,
+    holds: false,
+    message: `The sandbox does not hold: ${report.cause ?? 'the probe failed'}.${cure} No agent starts.`,
+  };
+}
+
+async function readDenials(ctx: AppContext): Promise<StatusView['denied']> {
+  if (!ctx.barrier.wall) return [];
+  const wall = await ctx.barrier.wall.wall();
+  const counts = new Map<string, number>();
+  for (const { host, count } of wall.denials()) counts.set(host, (counts.get(host) ?? 0) + count);
+  return [...counts].map(([host, count]) => ({ host, count })).toSorted((a, b) => b.count - a.count);
+}

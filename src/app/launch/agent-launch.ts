@@ -1,0 +1,121 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
+import type { WorkFolder } from '../../forge/index.ts';
+import { readOnlyPaths, type Repository, workFolderEnvironment } from '../../forge/index.ts';
+import { type AgentNeeds, agentNeeds, agentProgramOf, type Sandbox, type SandboxProfile } from '../../sandbox/index.ts';
+import { type AgentProfile, type LaunchPlan, profileForCommand, type Session } from '../../sessions/index.ts';
+import type { Schema } from '../../store/index.ts';
+import type { AppContext } from '../context.ts';
+import { insideOf } from '../workspace/inside.ts';
+import { openNetwork } from './agent-network.ts';
+
+/** Where and for what an agent is started. */
+export interface AgentPlace {
+  kind: 'author' | 'reviewer';
+  folder: WorkFolder;
+  /** Left out for work without a repository. */
+  repository?: Repository;
+  access: 'read-write' | 'read-only';
+  firstPrompt?: string;
+  conversationId?: string;
+  env?: Readonly<Record<string, string>>;
+}
+
+/** The start of one agent as data: profile, sandbox, environment, its tools, its first prompt (design sections 4 and 7). */
+export async function planAgent(
+  ctx: AppContext,
+  session: Session,
+  agent: Schema['agent'],
+  place: AgentPlace,
+): Promise<LaunchPlan> {
+  const { sandbox } = insideOf(ctx);
+  const profile = profileOf(agent);
+  const program = agentProgramOf(profile.command[0] ?? '') ?? agentProgramOf(profile.name);
+  const needs = program === undefined ? undefined : agentNeeds[program];
+  const network = await openNetwork(ctx, session.id, needs?.rules ?? []);
+  const socket = join(sandbox.driver === 'none' ? ctx.bridge.socketFolder : ctx.bridge.insideFolder, 'sock');
+  const [bridgeProgram = '', ...bridgeArgs] = ctx.bridge.command;
+  return {
+    profile:
+      sandbox.holds && profile.sandboxedMode !== undefined ? { ...profile, mode: profile.sandboxedMode } : profile,
+    cwd: place.folder.clone,
+    wrap: (variables, stateFolder) => {
+      const env = environmentOf(ctx, session, agent, profile, needs, place, { ...variables, CHANTIER_SOCKET: socket });
+      return sandbox.wrap(sandboxProfile(ctx, sandbox, place, env, network, needs), profile.command, stateFolder);
+    },
+    mcpServers: (variables) => [
+      { name: 'chantier', command: bridgeProgram, args: bridgeArgs, env: { ...variables, CHANTIER_SOCKET: socket } },
+    ],
+    ...(place.firstPrompt === undefined ? {} : { firstPrompt: place.firstPrompt }),
+    ...(place.conversationId === undefined ? {} : { conversationId: place.conversationId }),
+  };
+}
+
+/** The driver profile of a registered agent: a known one where the program is known, its own command always. */
+export function profileOf(agent: Schema['agent']): AgentProfile {
+  const command = JSON.parse(agent.command ?? '[]') as string[];
+  const driver = agent.driver === 'command' ? ('command' as const) : ('acp' as const);
+  return profileForCommand({ name: agent.codename, driver, command, family: agent.family ?? 'unknown' });
+}
+
+function environmentOf(
+  ctx: AppContext,
+  session: Session,
+  agent: Schema['agent'],
+  profile: AgentProfile,
+  needs: AgentNeeds | undefined,
+  place: AgentPlace,
+  variables: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const allowed = JSON.parse(agent.env_names ?? '[]') as string[];
+  const handed = allowed.flatMap((name) =>
+    process.env[name] === undefined ? [] : [[name, process.env[name]] as const],
+  );
+  const credentials = needs?.folderVariable
+    ? { [needs.folderVariable]: join(place.folder.home, needs.credentialFolder) }
+    : {};
+  return workFolderEnvironment(place.folder, {
+    identity: { name: session.agent, email: `${session.agent}@agents.chantier.invalid` },
+    inside: insideOf(ctx),
+    ...(place.env ? { env: place.env } : {}),
+    set: {
+      ...ctx.carried.env,
+      ...needs?.ownSandboxOff.env,
+      ...profile.environment,
+      ...credentials,
+      ...Object.fromEntries(handed),
+      ...variables,
+    },
+  });
+}
+
+function sandboxProfile(
+  ctx: AppContext,
+  sandbox: Sandbox,
+  place: AgentPlace,
+  env: Record<string, string>,
+  network: SandboxProfile['network'],
+  needs: AgentNeeds | undefined,
+): SandboxProfile {
+  const credentials = needs ? join(ctx.operatorHome, needs.credentialFolder) : undefined;
+  // Under another user id the operator's log-in would have to be given away; there keys by name are the way (X-4).
+  const hasCredentials = credentials !== undefined && sandbox.owner === undefined && existsSync(credentials);
+  const forge = place.repository ? readOnlyPaths(place.repository, place.folder) : [];
+  return {
+    kind: place.kind,
+    workFolder: place.folder.clone,
+    workFolderAccess: place.access,
+    home: place.folder.home,
+    readOnly: [...forge, ...ctx.carried.readOnly, ...ctx.bridge.readOnly],
+    writable: [place.folder.cache, place.folder.tmp],
+    ...(hasCredentials
+      ? { credentialFolder: { outside: credentials, inside: join(place.folder.home, needs!.credentialFolder) } }
+      : {}),
+    socketFolders: [{ outside: ctx.bridge.socketFolder, inside: ctx.bridge.insideFolder }],
+    env,
+    cwd: place.folder.clone,
+    network,
+    limits: {},
+  };
+}

@@ -1,0 +1,127 @@
+import { ok, refuse, type Result } from '../../kernel/index.ts';
+import { repositoryById, configuredEnvironment, type Repository } from '../../forge/index.ts';
+import { listFeedback, openPullRequestOfTask, type PullRequest, readPullRequest } from '../../review/index.ts';
+import type { LaunchPlan, Session } from '../../sessions/index.ts';
+import type { Schema } from '../../store/index.ts';
+import { authorBrief } from '../briefs/author-brief.ts';
+import { reviewerBrief } from '../briefs/reviewer-brief.ts';
+import type { AppContext } from '../context.ts';
+import { feedbackTextOf } from '../review/feedback-text.ts';
+import { earlierFindings } from '../review/earlier-findings.ts';
+import { requireSandbox } from '../workspace/inside.ts';
+import { openAuthorFolder } from '../workspace/open-author-folder.ts';
+import { openReviewFolder } from '../workspace/open-review-folder.ts';
+import { makePlainFolder } from '../workspace/plain-folder.ts';
+import { planAgent } from './agent-launch.ts';
+
+/** Everything that one generation needs before its process starts: folder, set-up, brief. A refusal is START_FAILED. */
+export async function planLaunch(ctx: AppContext, session: Session): Promise<Result<LaunchPlan>> {
+  const sandbox = requireSandbox(ctx);
+  if (!sandbox.ok) return sandbox;
+  const agent = await ctx.store.read
+    .selectFrom('agent')
+    .selectAll()
+    .where('codename', '=', session.agent)
+    .executeTakeFirst();
+  if (!agent || agent.active !== 1)
+    return refuse(
+      'not-found',
+      'unknown_agent',
+      `There is no active agent ${session.agent}: \`chantier agent list\` names them.`,
+    );
+  return session.role === 'reviewer' ? planReviewer(ctx, session, agent) : planAuthor(ctx, session, agent);
+}
+
+async function planAuthor(ctx: AppContext, session: Session, agent: Schema['agent']): Promise<Result<LaunchPlan>> {
+  const task = session.taskId
+    ? await ctx.store.read.selectFrom('task').selectAll().where('id', '=', session.taskId).executeTakeFirst()
+    : undefined;
+  if (!task) return refuse('not-found', 'unknown_task', `Session ${session.workKey} has no task to work on.`);
+  const repository = task.repository_id ? await repositoryById(ctx.store.read, task.repository_id) : undefined;
+  const sandbox = requireSandbox(ctx);
+  if (!sandbox.ok) return sandbox;
+  if (!repository) {
+    const folder = await makePlainFolder(ctx, task, sandbox.value);
+    const brief = authorBrief({ workKey: session.workKey, title: task.title, request: requestOf(task), checks: [] });
+    return ok(
+      await planAgent(ctx, session, agent, { kind: 'author', folder, access: 'read-write', firstPrompt: brief }),
+    );
+  }
+  const folder = await openAuthorFolder(ctx, session, task, repository);
+  if (!folder.ok) return folder;
+  const env = configuredEnvironment(repository.config, folder.value);
+  const place = { kind: 'author' as const, folder: folder.value, repository, access: 'read-write' as const, env };
+  // A conversation that goes on gets its feedback as the next prompt; the brief is in its history.
+  if (session.resumeConversationId !== null) return ok(await planAgent(ctx, session, agent, place));
+  const earlier = await openPullRequestOfTask(ctx.store.read, task.id);
+  const firstPrompt = authorBrief({
+    workKey: session.workKey,
+    title: task.title,
+    request: requestOf(task),
+    branch: {
+      name: folder.value.branch ?? 'HEAD',
+      base: `${repository.base} (${folder.value.startCommit.slice(0, 12)})`,
+    },
+    checks: checkLines(repository),
+    ...(earlier ? { earlierWork: await earlierWorkOf(ctx, earlier) } : {}),
+  });
+  return ok(await planAgent(ctx, session, agent, { ...place, firstPrompt }));
+}
+
+async function earlierWorkOf(
+  ctx: AppContext,
+  pullRequest: PullRequest,
+): Promise<{ summary: string; findings: string }> {
+  const pending = await listFeedback(ctx.store.read, { pullRequestId: pullRequest.id, state: 'pending' });
+  const texts = pending.map((feedback) => feedbackTextOf(pullRequest, feedback));
+  return { summary: `${pullRequest.title}\n\n${pullRequest.body}`, findings: texts.join('\n\n') || 'none' };
+}
+
+async function planReviewer(ctx: AppContext, session: Session, agent: Schema['agent']): Promise<Result<LaunchPlan>> {
+  const pullRequest = session.pullRequestId ? await readPullRequest(ctx.store.read, session.pullRequestId) : undefined;
+  if (!pullRequest)
+    return refuse('not-found', 'unknown_pull_request', `Session ${session.workKey} has no pull request to review.`);
+  const repository = await repositoryById(ctx.store.read, pullRequest.repositoryId);
+  if (!repository)
+    return refuse('not-found', 'repository_not_found', `There is no repository ${pullRequest.repositoryId}.`);
+  const review = await openReviewFolder(ctx, session, repository, {
+    head: pullRequest.headSha,
+    base: pullRequest.baseSha,
+  });
+  const task = pullRequest.taskId
+    ? await ctx.store.read.selectFrom('task').selectAll().where('id', '=', pullRequest.taskId).executeTakeFirst()
+    : undefined;
+  const firstPrompt = reviewerBrief({
+    number: pullRequest.number,
+    title: pullRequest.title,
+    request: task ? requestOf(task) : pullRequest.body,
+    head: pullRequest.headSha,
+    base: pullRequest.baseSha,
+    changeRisk: pullRequest.risk ?? 'medium',
+    riskReasons: pullRequest.riskReasons.map((reason) => reason.message),
+    files: review.files,
+    restoredFiles: review.restored,
+    patch: review.patch,
+    patchPath: review.patchPath,
+    isPatchCut: review.isPatchCut,
+    earlierFindings: await earlierFindings(ctx.store.read, pullRequest.id),
+  });
+  return ok(
+    await planAgent(ctx, session, agent, {
+      kind: 'reviewer',
+      folder: review.folder,
+      repository,
+      access: 'read-only',
+      firstPrompt,
+    }),
+  );
+}
+
+function requestOf(task: Schema['task']): string {
+  return task.request ?? task.description;
+}
+
+function checkLines(repository: Repository): string[] {
+  const { checks } = repository.config;
+  return checks === 'none' ? [] : checks.map((check) => `${check.name}: ${check.run.join(' ')}`);
+}

@@ -1,0 +1,94 @@
+import { systemActor } from '../../kernel/index.ts';
+import { removeWorkFolder, markWorkFolder } from '../../forge/index.ts';
+import { closeSessionCalls } from '../../gate/index.ts';
+import { releaseClaim } from '../../ledger/index.ts';
+import { pullRequestsTopic, releaseReviewClaim } from '../../review/index.ts';
+import type { Session, SessionEnd, SessionPorts } from '../../sessions/index.ts';
+import { enqueueEffect, type Tx, voidDecisions } from '../../store/index.ts';
+import type { AppContext } from '../context.ts';
+import { insideOf } from '../workspace/inside.ts';
+import { saveSessionWork } from '../workspace/save-session-work.ts';
+import { findSessionFolder } from '../workspace/session-folder.ts';
+import { closeNetwork } from './agent-network.ts';
+import { judgePermission } from './judge-permission.ts';
+import { planLaunch } from './plan-launch.ts';
+
+const actor = systemActor('sessions');
+
+/** The effect that looks after an author or reviewer whose turn ended without a report. */
+export const turnEndedEffect = 'session.turn-ended';
+
+/** What the sessions' domain needs of the rest (its `ports.ts`). `ctx` is a function because the two need each other. */
+export function createSessionPorts(ctx: () => AppContext): SessionPorts {
+  return {
+    async knowsProject(tx, code) {
+      return (
+        (await tx.db.selectFrom('project').select('id').where('codename', '=', code).executeTakeFirst()) !== undefined
+      );
+    },
+    planLaunch: (session) => planLaunch(ctx(), session),
+    judgePermission: (session, ask) => judgePermission(ctx(), session, ask),
+    onEnded: (tx, session, how) => settleEnd(tx, session, how),
+    async onHoldEnded(tx, _session, decisionId, reason) {
+      const call = await tx.db
+        .selectFrom('decision_request')
+        .select('subject_id')
+        .where('id', '=', decisionId)
+        .executeTakeFirst();
+      if (call) await voidDecisions(tx, { subjectId: call.subject_id }, reason);
+    },
+    async onTurnEnded(tx, session, stopReason) {
+      const turns = await tx.db
+        .selectFrom('effect')
+        .select((eb) => eb.fn.countAll().as('count'))
+        .where('key', 'like', `turn:${session.id}:${session.generation}:%`)
+        .executeTakeFirstOrThrow();
+      await enqueueEffect(tx, {
+        key: `turn:${session.id}:${session.generation}:${Number(turns.count) + 1}`,
+        kind: turnEndedEffect,
+        payload: { sessionId: session.id, generation: session.generation, stopReason },
+      });
+    },
+    afterEnded: (session, how) => clearUp(ctx(), session, how),
+  };
+}
+
+/** In the transaction that ends a session: its task or review goes on without it (README 2.10). */
+async function settleEnd(tx: Tx, session: Session, how: SessionEnd): Promise<void> {
+  await closeSessionCalls(tx, { sessionId: session.id, reason: 'session_ended' });
+  if (session.role === 'reviewer' && session.pullRequestId) {
+    const claim = await tx.db
+      .selectFrom('review_claim')
+      .select('id')
+      .where('session_id', '=', session.id)
+      .where('state', '=', 'live')
+      .executeTakeFirst();
+    if (claim) await releaseReviewClaim(tx, { claimId: claim.id, reason: reviewEnd(how), actor });
+    tx.wake(pullRequestsTopic, session.pullRequestId);
+    return;
+  }
+  if (session.taskId && session.taskFence !== null && how.state !== 'DONE') {
+    const end = how.state === 'ABORTED' ? 'stopped' : how.reason === 'limited' ? 'returned' : 'failed';
+    await releaseClaim(tx, { taskId: session.taskId, fence: session.taskFence, end, actor, sessionId: session.id });
+  }
+  if (session.taskId) tx.wake(pullRequestsTopic);
+}
+
+function reviewEnd(how: SessionEnd): string {
+  const reasons = { DONE: 'no_verdict', ABORTED: 'stopped', CRASHED: 'crashed', START_FAILED: 'start_failed' } as const;
+  return how.reason === 'stalled' ? 'stalled' : reasons[how.state];
+}
+
+/** When every process is gone: unsaved work into rescue refs, network closed, folders that nobody needs removed. */
+async function clearUp(ctx: AppContext, session: Session, how: SessionEnd): Promise<void> {
+  await closeNetwork(ctx, session.id);
+  const place = await findSessionFolder(ctx, session);
+  if (!place?.repository) return;
+  if (session.role === 'author') {
+    if (how.state !== 'DONE') await saveSessionWork(ctx, session.id);
+    return;
+  }
+  const removed = await removeWorkFolder(ctx.forge, place.repository, place.folder, insideOf(ctx));
+  if (removed.ok)
+    await ctx.store.tx((tx) => markWorkFolder(tx, { ownerKey: place.folder.ownerKey, state: 'removed', actor }));
+}

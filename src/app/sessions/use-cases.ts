@@ -1,0 +1,202 @@
+import { ok, refuse, type Result } from '../../kernel/index.ts';
+import { findTask, claimTask } from '../../ledger/index.ts';
+import {
+  bindTaskClaim,
+  executeCommand,
+  findActiveByWorkKey,
+  findLastByWorkKey,
+  findSession,
+  type CommandResult,
+  listEscalations,
+  type SessionRow,
+  startSession,
+  tellSession,
+  waitPrompt,
+  recordRejection,
+} from '../../sessions/index.ts';
+import type { Db } from '../dispatch/db.ts';
+import type { SessionView } from '../../wire/index.ts';
+import type { SessionUseCases } from '../app.ts';
+import { requireProof } from '../access/index.ts';
+import type { Caller } from '../caller.ts';
+import type { AppContext } from '../context.ts';
+import { chooseAuthor } from '../dispatch/choose-author.ts';
+import { whyNothingStarts } from '../dispatch/dispatch-tasks.ts';
+import { readLogPage } from './read-log.ts';
+import type { StopEverything } from './stop-everything.ts';
+import { escalationView, readSessionView, readSessionViews } from './views.ts';
+import { readInstanceStatus } from '../instance/status.ts';
+
+/** The seven commands and the verbs beside them, over the sessions' domain (S-14, S-16, design section 7). */
+export function sessionUseCases(ctx: AppContext, stopEverything: StopEverything): SessionUseCases {
+  const db = ctx.store.read;
+  const command = async (
+    caller: Caller,
+    name: string,
+    session: string,
+    args: { text?: string; reason?: string | undefined },
+  ): Promise<Result<CommandResult>> => {
+    const workKey = await workKeyOf(db, session);
+    const answer = await executeCommand(ctx.sessions, ctx.broker, caller, name, {
+      workKey,
+      key: caller.idempotencyKey,
+      ...(args.text === undefined ? {} : { text: args.text }),
+      ...(args.reason === undefined ? {} : { reason: args.reason }),
+    });
+    if (!answer.ok) return answer;
+    if (answer.value.kind !== 'done') throw new Error(`command ${name} gave ${answer.value.kind}`);
+    return ok(answer.value.result.value);
+  };
+  const commandView = async (
+    caller: Caller,
+    name: string,
+    session: string,
+    args: { reason?: string | undefined } = {},
+  ): Promise<Result<SessionView>> => {
+    const result = await command(caller, name, session, args);
+    return result.ok ? readSessionView(ctx, result.value.session_id) : result;
+  };
+  return {
+    start: (caller, request) => startByHand(ctx, caller, request),
+    async status(caller, session) {
+      const workKey = session === undefined ? undefined : await workKeyOf(db, session);
+      const answer = await executeCommand(
+        ctx.sessions,
+        ctx.broker,
+        caller,
+        'status',
+        workKey === undefined ? {} : { workKey },
+      );
+      if (!answer.ok) return answer;
+      return ok(await readInstanceStatus(ctx, workKey));
+    },
+    async escalations(_caller, session) {
+      const workKey = session === undefined ? undefined : await workKeyOf(db, session);
+      const open = await listEscalations(db, workKey === undefined ? {} : { workKey });
+      return ok(open.map(escalationView));
+    },
+    async respond(caller, session, text) {
+      const proof = requireProof(caller, 'decide');
+      if (!proof.ok) return proof;
+      const answered = await command(caller, 'respond', session, { text });
+      if (!answered.ok) return answered;
+      const all = await listEscalations(db, { sessionId: answered.value.session_id, includeClosed: true });
+      const found = all.find((escalation) => escalation.escalation_id === answered.value.escalation_id);
+      if (!found) throw new Error(`question ${answered.value.escalation_id} was answered and cannot be read`);
+      return ok(escalationView(found));
+    },
+    pause: (caller, session, reason) => commandView(caller, 'pause', session, { reason }),
+    resume: (caller, session) => commandView(caller, 'resume', session),
+    stop: (caller, session, reason) => commandView(caller, 'stop', session, { reason }),
+    async list(_caller, query) {
+      const views = await readSessionViews(ctx, { includeEnded: query.living !== true, limit: 500 });
+      const wanted = views.filter((view) => query.state === undefined || view.state === query.state);
+      const from = query.cursor === undefined ? 0 : wanted.findIndex((view) => view.id === query.cursor) + 1;
+      const items = wanted.slice(from, from + query.limit);
+      return ok({ items, nextCursor: from + query.limit < wanted.length ? (items.at(-1)?.id ?? null) : null });
+    },
+    async show(_caller, session) {
+      const row = await rowOf(db, session);
+      return row.ok ? readSessionView(ctx, row.value.id) : row;
+    },
+    async tell(caller, session, message) {
+      const row = await rowOf(db, session);
+      if (!row.ok) return row;
+      const told = await ctx.store.tx((tx) =>
+        tellSession(tx, ctx.sessions, caller, {
+          session: row.value.id,
+          text: message.text,
+          now: message.now,
+          key: caller.idempotencyKey,
+        }),
+      );
+      if (!told.ok) return told;
+      const seen = await waitPrompt(ctx.store, told.value.value.prompt_id, 3_000);
+      const state = seen?.delivery ?? told.value.value.delivery;
+      const delivery =
+        state === 'delivered' ? 'delivered' : state === 'not_delivered' ? 'not-delivered' : 'unconfirmed';
+      const words = {
+        delivered: 'The agent has it.',
+        unconfirmed: 'It waits for the end of the open turn, or the agent has not confirmed it yet.',
+        'not-delivered': 'The agent did not get it.',
+      };
+      return ok({ sessionId: row.value.id, delivery, message: words[delivery] });
+    },
+    stopAll: (caller, reason) => stopEverything(caller, reason),
+    async goOn(caller) {
+      await ctx.store.tx((tx) => ctx.halt.set(tx, false, caller.actor));
+      return ok({ halted: false });
+    },
+    async logs(_caller, session, range) {
+      const row = await rowOf(db, session);
+      return row.ok ? readLogPage(ctx, row.value, range) : row;
+    },
+  };
+}
+
+/** `start` by a human: claims the task behind the work key and creates its session, guards in the contractual order (S-17). */
+async function startByHand(
+  ctx: AppContext,
+  caller: Caller,
+  request: { workKey: string; project: string; agent?: string | undefined },
+): Promise<Result<SessionView>> {
+  const allowed = await whyNothingStarts(ctx);
+  if (!allowed.ok) return allowed;
+  const started = await ctx.store.tx(async (tx) => {
+    const task = await findTask(tx.db, request.workKey);
+    const agent =
+      request.agent ??
+      (await chooseAuthor(tx.db, { assignee_id: task.ok ? task.value.assignee_id : null }))?.codename ??
+      'default';
+    const session = await startSession(tx, ctx.sessions, caller, {
+      workKey: request.workKey,
+      projectCode: request.project,
+      key: caller.idempotencyKey,
+      agent,
+      role: 'author',
+      ...(task.ok ? { projectId: task.value.project_id, taskId: task.value.id } : {}),
+    });
+    if (!session.ok || session.value.replayed) return session;
+    if (!task.ok)
+      return refuse(
+        'not-found',
+        'unknown_task',
+        `There is no task ${request.workKey}: a session works on one. \`chantier task list\` names them.`,
+      );
+    const claim = await claimTask(tx, {
+      taskId: task.value.id,
+      holder: ctx.nodeId,
+      actor: caller.actor,
+      sessionId: session.value.value.session_id,
+    });
+    if (!claim.ok) return claim;
+    await bindTaskClaim(tx, session.value.value.session_id, claim.value.fence);
+    return session;
+  });
+  if (!started.ok) {
+    await recordRejection(ctx.sessions, caller, 'start', request.workKey, started.refusal);
+    return started;
+  }
+  return readSessionView(ctx, started.value.value.session_id);
+}
+
+/** The row behind an id or a work key: of a work key the living session, else the newest. */
+async function rowOf(db: Db, session: string): Promise<Result<SessionRow>> {
+  const row =
+    (await findSession(db, session)) ??
+    (await findActiveByWorkKey(db, session)) ??
+    (await findLastByWorkKey(db, session));
+  return row
+    ? ok(row)
+    : refuse(
+        'not-found',
+        'unknown_session',
+        `There is no session ${session}. \`chantier status\` names those that live.`,
+        { session },
+      );
+}
+
+/** Commands go by work key; an id is translated, anything else is judged by the command itself. */
+async function workKeyOf(db: Db, session: string): Promise<string> {
+  return (await findSession(db, session))?.work_key ?? session;
+}
