@@ -3,6 +3,7 @@ export type { AskOutcome, WaitOptions } from './agent-side/ask-human.ts';
 export { askHuman, defaultAskBudgetMs, waitAnswer } from './agent-side/ask-human.ts';
 export { checkMessages, listPeersFor, sendMessage } from './agent-side/messages.ts';
 export { markDone, reportCheckpoint, reportStatus, setSummary } from './agent-side/report.ts';
+export { bindTaskClaim } from './bind-task.ts';
 export type { Broker, BrokerMessage, BrokerStatus, Peer } from './broker.ts';
 export { createBroker, storeMessage } from './broker.ts';
 export type { CommandAnswer, CommandArguments, CommandName } from './commands/execute-command.ts';
@@ -17,6 +18,8 @@ export type { AgentProfile, LinkPace, McpServerSpec, PermissionChoice, ToolCallV
 export { agentProfiles, findAgentProfile, profileForCommand } from './drivers/index.ts';
 export { endSession } from './end-session.ts';
 export { fields, workKeyPattern } from './fields.ts';
+export type { OutwardNames } from './outward-names.ts';
+export { outwardNames } from './outward-names.ts';
 export { answerPermission } from './permissions.ts';
 export type {
   LaunchPlan,
@@ -46,3 +49,4 @@ export { tellSession, waitPrompt } from './tell-session.ts';
 export type { TranscriptLine, TranscriptPage, TranscriptRange } from './transcript.ts';
 export { readStderr, readTranscript } from './transcript.ts';
 export { sessionsTopic, transition } from './transition.ts';
+export { generationFolder, JournalReader } from './host/index.ts';

@@ -11,7 +11,7 @@ export interface LaunchPlan {
   profile: AgentProfile;
   /**
    * Turns the agent's command into what is executed. `variables` (`CHANTIER_TOKEN`, `CHANTIER_SESSION`,
-   * `CHANTIER_GENERATION`) are added to the environment that the plan builds; `stateFolder` is private, for the files of the sandbox.
+   * `CHANTIER_GENERATION`, the marker `CHANTIER_RUN` by which survivors are found) are added to the environment that the plan builds; `stateFolder` is private, for the files of the sandbox.
    */
   wrap(variables: Readonly<Record<string, string>>, stateFolder: string): Promise<WrappedCommand>;
   /** Working directory as the agent sees it; asserted when its conversation is opened. */

@@ -137,9 +137,12 @@ async function endTurn(
     if (prompt.state === 'sending') await judgePrompt(tx, ctx, session, promptId, 'delivered');
   }
   await setColumns(tx, session, { turn_open: 0 });
+  const usage = await readUsage(tx, session);
   await emitOf(tx, session, 'session.turn-ended', supervisorActor, {
     stop_reason: stopReason,
     prompt_id: promptId,
+    context_used: usage?.context_used ?? null,
+    cost_micros: usage?.cost_micros ?? null,
     ...('error' in outcome ? { error_code: outcome.error.code } : {}),
   });
   await ctx.ports.onTurnEnded(tx, toSession(session), stopReason);
@@ -230,20 +233,25 @@ async function findPrompt(tx: Tx, session: SessionRow, id: string): Promise<Prom
     .executeTakeFirst();
 }
 
-/** Context size as last said; cost only grows, whatever a new conversation counts from. */
+/** Context as last said. Cost never shrinks: a resumed conversation may count from zero again. */
 async function storeUsage(tx: Tx, session: SessionRow, event: Extract<DriverEvent, { kind: 'usage' }>): Promise<void> {
-  const isMoney = event.cost?.currency === 'USD';
+  const known = await readUsage(tx, session);
+  const micros = event.cost?.currency === 'USD' ? Math.round(event.cost.amount * 1_000_000) : 0;
   const values = {
     context_used: event.usedTokens,
     context_size: event.contextTokens,
-    ...(isMoney ? { cost_micros: Math.round((event.cost?.amount ?? 0) * 1_000_000) } : {}),
+    cost_micros: Math.max(known?.cost_micros ?? 0, micros),
     updated_at: tx.now,
   };
   await tx.db
     .insertInto('session_usage')
-    .values({ session_id: session.id, input_tokens: 0, output_tokens: 0, cached_tokens: 0, cost_micros: 0, ...values })
+    .values({ session_id: session.id, input_tokens: 0, output_tokens: 0, cached_tokens: 0, ...values })
     .onConflict((conflict) => conflict.column('session_id').doUpdateSet(values))
     .execute();
+}
+
+async function readUsage(tx: Tx, session: SessionRow) {
+  return tx.db.selectFrom('session_usage').selectAll().where('session_id', '=', session.id).executeTakeFirst();
 }
 
 async function setColumns(

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 
 import { Fault, sha256 } from '../../kernel/index.ts';
+import { runMarkerName } from '../../sandbox/index.ts';
 import type { McpServerSpec } from '../drivers/index.ts';
 import { emitOf } from '../events.ts';
-import { type Generation, generationFolder, openGeneration, startGeneration } from '../host/index.ts';
+import { type Generation, generationFolder, openGeneration, runMarker, startGeneration } from '../host/index.ts';
 import type { LaunchPlan, SessionContext } from '../ports.ts';
 import { enqueuePrompt } from '../prompts.ts';
 import { toSession } from '../session.ts';
@@ -54,6 +55,7 @@ async function start(
     CHANTIER_TOKEN: token,
     CHANTIER_SESSION: row.id,
     CHANTIER_GENERATION: String(row.generation),
+    [runMarkerName]: runMarker(row.id, row.generation),
   };
   const stateFolder = await makeStateFolder(sessionsFolder, row.id, row.generation);
   const command = await plan.wrap(variables, stateFolder);

@@ -1,5 +1,6 @@
 import { type Actor, isRefused } from '../../kernel/index.ts';
 import { purgeExpiredKeys } from '../../store/index.ts';
+import { createBroker } from '../broker.ts';
 import { driverFor, type DriverSink } from '../drivers/index.ts';
 import { endSession } from '../end-session.ts';
 import { emitOf } from '../events.ts';
@@ -19,7 +20,9 @@ import { createKeyedLoop } from './keyed-loop.ts';
 import { launchGeneration } from './launch.ts';
 import { type LaunchRecord, readLaunchRecord } from './launch-record.ts';
 import { pump } from './pump.ts';
+import { findGaps, reportGaps } from './reconcile-peers.ts';
 import { applyTimer, dueTimer } from './timers.ts';
+import { watchBroker } from './watch-broker.ts';
 
 /** What `stop --all` did to one session. */
 export interface StoppedSession {
@@ -60,6 +63,11 @@ export async function startSupervisor(ctx: SessionContext, options: SupervisorOp
   let stopped = false;
 
   const loop = createKeyedLoop(reconcile, onFault);
+  const broker = watchBroker(store, createBroker(store, supervisorActor), {
+    actor: supervisorActor,
+    onRecovered: () => void cycle().catch((error: unknown) => onFault(error)),
+    onFault,
+  });
   const deaths = createDeaths(ctx, sessionsFolder, sessions, { onFault, poke: loop.poke });
 
   async function reconcile(id: string): Promise<void> {
@@ -209,7 +217,7 @@ export async function startSupervisor(ctx: SessionContext, options: SupervisorOp
   }
 
   async function timers(row: SessionRow, attached: Attached | undefined): Promise<void> {
-    const due = dueTimer(row, ctx.settings(), store.clock.now());
+    const due = broker.isUp() ? dueTimer(row, ctx.settings(), store.clock.now()) : undefined;
     if (due) await applyTimer(ctx, row, due, attached);
   }
 
@@ -231,6 +239,7 @@ export async function startSupervisor(ctx: SessionContext, options: SupervisorOp
 
   /** Rows that are not wound up are looked at each tick; most need nothing, which costs no query of their own. */
   async function tick(): Promise<void> {
+    if (!broker.isUp()) return;
     const rows = await unfinishedRows();
     const now = store.clock.now();
     for (const row of rows) {
@@ -239,7 +248,11 @@ export async function startSupervisor(ctx: SessionContext, options: SupervisorOp
     }
   }
 
+  /** The slow cycle (S-42): broker, differences, expired keys; then every session once, whatever was missed. */
   async function cycle(): Promise<void> {
+    await broker.check();
+    if (!broker.isUp()) return;
+    await reportGaps(store, findGaps(await unfinishedRows(), sessions));
     await store.tx((tx) => purgeExpiredKeys(tx));
     await lookAtAll();
   }
@@ -281,6 +294,7 @@ export async function startSupervisor(ctx: SessionContext, options: SupervisorOp
       clearInterval(ticking);
       clearInterval(cycling);
       deaths.stop();
+      broker.stop();
       await loop.stop();
       await Promise.all([...sessions.values()].map(({ link }) => link.detach()));
       sessions.clear();

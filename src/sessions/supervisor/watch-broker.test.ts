@@ -1,0 +1,79 @@
+import { expect, it } from 'vitest';
+
+import { ok, refuse, systemActor } from '../../kernel/index.ts';
+import { openTestSqlite } from '../../store/testing.ts';
+import type { Broker } from '../broker.ts';
+import { sessionWorld } from '../testing.ts';
+import type { AttachedSessions } from './attached.ts';
+import { findGaps, reportGaps } from './reconcile-peers.ts';
+import { watchBroker } from './watch-broker.ts';
+
+const actor = systemActor('test');
+
+/** The broker's interface with a switch (S-49: replaceable by a mock). */
+function switchedBroker(): Broker & { up: boolean } {
+  const broker: Broker & { up: boolean } = {
+    up: true,
+    listPeers: async () =>
+      broker.up ? ok([]) : refuse('unreachable', 'broker_unavailable', 'Broker unavailable — degraded mode'),
+    sendMessage: async () => ok({ id: '1' }),
+    getMessages: async () => ok([]),
+    ackMessages: async () => ok({ acked: 0 }),
+    status: () => (broker.up ? 'UP' : 'DOWN'),
+    reconnect: async () => (broker.up ? 'OK' : 'STILL_DEGRADED'),
+  };
+  return broker;
+}
+
+it('TC-ERR-06, TC-ERR-10: degraded is said, tries come after 1, 2, 4, 8, 10, 10 s, recovery is followed by a reconciliation', async () => {
+  const { store } = await openTestSqlite();
+  const world = sessionWorld(store);
+  const broker = switchedBroker();
+  const waits: number[] = [];
+  const { promise: recovered, resolve: onRecovered } = Promise.withResolvers<void>();
+  let time = 0;
+  const watch = watchBroker(store, broker, {
+    actor,
+    onRecovered,
+    onFault: (error) => expect.unreachable(String(error)),
+    now: () => time,
+    async wait(ms) {
+      waits.push(ms);
+      time += ms;
+      if (waits.length === 7) broker.up = true;
+    },
+  });
+  await watch.check();
+  expect(watch.isUp()).toBe(true);
+  broker.up = false;
+  await watch.check();
+  await recovered;
+  expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 10_000, 10_000, 10_000]);
+  expect(watch.isUp()).toBe(true);
+  const said = await world.events();
+  expect(said.map((event) => event.kind)).toEqual(['broker.degraded', 'broker.recovered']);
+  expect(said[1]?.facts).toEqual({ attempts: 7, outage_ms: 45_000 });
+});
+
+it('TC-NOM-07: what is held and what is stored are compared, every difference is logged, ended sessions are left out (S-46)', async () => {
+  const { store } = await openTestSqlite();
+  const world = sessionWorld(store);
+  const a = await world.running('PD-1');
+  const b = await world.running('PD-2');
+  const ended = await world.running('PD-3');
+  await world.must('stop', { workKey: 'PD-3' });
+  const held: AttachedSessions = new Map();
+  const hold = (id: string, generation: number): void =>
+    void held.set(id, { sessionId: id, generation, profile: {} as never, link: {} as never, writtenAt: 0 });
+  hold(a.sessionId, 1);
+  hold('unknown', 1);
+  const rows = await store.read.selectFrom('session').selectAll().execute();
+  const gaps = findGaps(rows, held);
+  expect(gaps).toEqual([
+    { sessionId: 'unknown', difference: 'held_without_session' },
+    { sessionId: b.sessionId, difference: 'session_without_peer' },
+  ]);
+  expect(gaps.some((gap) => gap.sessionId === ended.sessionId)).toBe(false);
+  await reportGaps(store, gaps);
+  expect(await world.events('reconciliation.gap')).toHaveLength(2);
+});

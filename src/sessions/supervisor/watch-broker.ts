@@ -1,0 +1,81 @@
+import type { Actor } from '../../kernel/index.ts';
+import type { Store } from '../../store/index.ts';
+import type { Broker } from '../broker.ts';
+
+/** Waits before the tries to reach the broker again, in ms; the last one repeats without end (S-50). */
+export const reconnectWaitsMs = [1_000, 2_000, 4_000, 8_000, 10_000] as const;
+
+/** What watching the broker tells. */
+export interface BrokerWatch {
+  /** Whether presence can be judged now; while it cannot, nothing becomes CRASHED or START_FAILED by silence (S-53). */
+  isUp(): boolean;
+  /** How long the present outage lasts, ms; 0 without one. Start timers are extended by outages. */
+  outageMs(): number;
+  /** Asks the broker once; an outage begins the tries to reach it again. */
+  check(): Promise<void>;
+  stop(): void;
+}
+
+/** Ways to the world that a test replaces. */
+export interface BrokerWatchOptions {
+  actor: Actor;
+  /** Called on recovery, for the reconciliation that must follow (S-50). */
+  onRecovered: () => void;
+  onFault: (error: unknown) => void;
+  /** Waits; default a timer. Rejects or never resolves once stopped. */
+  wait?: (ms: number) => Promise<void>;
+  now?: () => number;
+}
+
+/**
+ * Watches the broker: no failure is swallowed, each leads to DEGRADED with an alert, the tries to reach it again come after
+ * 1, 2, 4, 8, 10, 10, … s, and recovery is followed by a reconciliation (S-50 to S-53, ERR-06, CA-12).
+ */
+export function watchBroker(store: Store, broker: Broker, options: BrokerWatchOptions): BrokerWatch {
+  const { actor, onRecovered, onFault, wait = sleep, now = () => performance.now() } = options;
+  let downSince: number | undefined;
+  let stopped = false;
+
+  async function say(
+    kind: 'broker.degraded' | 'broker.recovered',
+    facts: Record<string, number | string>,
+  ): Promise<void> {
+    try {
+      await store.tx((tx) => tx.emit({ kind, actor, subject: { kind: 'broker', id: 'sessions' }, facts }));
+    } catch (error) {
+      onFault(error);
+    }
+  }
+
+  async function reconnect(since: number): Promise<void> {
+    for (let attempt = 0; !stopped; attempt += 1) {
+      await wait(reconnectWaitsMs[Math.min(attempt, reconnectWaitsMs.length - 1)] ?? 10_000);
+      if (stopped || (await broker.reconnect()) !== 'OK') continue;
+      downSince = undefined;
+      await say('broker.recovered', { attempts: attempt + 1, outage_ms: Math.round(now() - since) });
+      onRecovered();
+      return;
+    }
+  }
+
+  return {
+    isUp: () => downSince === undefined,
+    outageMs: () => (downSince === undefined ? 0 : now() - downSince),
+    async check() {
+      if (downSince !== undefined || stopped) return;
+      const listed = await broker.listPeers();
+      if (listed.ok) return;
+      const since = now();
+      downSince = since;
+      await say('broker.degraded', { message: listed.refusal.code });
+      void reconnect(since).catch(onFault);
+    },
+    stop() {
+      stopped = true;
+    },
+  };
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms).unref());
+}
