@@ -1,2 +1,11 @@
+export { pathsOf } from '../../src/config/index.ts';
 export { Fault } from '../../src/kernel/index.ts';
-export { enqueueEffect, openPostgres, openSqlite, type Store, verifyStore } from '../../src/store/index.ts';
+export {
+  acquireInstanceLock,
+  enqueueEffect,
+  openPostgres,
+  openSqlite,
+  openStore,
+  type Store,
+  verifyStore,
+} from '../../src/store/index.ts';

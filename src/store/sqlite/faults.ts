@@ -35,8 +35,10 @@ export function toFault(error: unknown, file: string): unknown {
 
 /** Failures of the file system itself, before SQLite is asked. */
 function systemFault(error: unknown, file: string): Fault | undefined {
-  const { code, message } = (error ?? {}) as { code?: string; message?: string };
-  if (code === 'EROFS' || code === 'EACCES' || code === 'EPERM')
+  const { code, syscall, message } = (error ?? {}) as { code?: string; syscall?: string; message?: string };
+  // Making folders, Node says ENOENT where the file system is read-only, and EEXIST or ENOTDIR where a file is in the way.
+  const cannotMake = syscall === 'mkdir' && ['ENOENT', 'EEXIST', 'ENOTDIR'].includes(code ?? '');
+  if (cannotMake || code === 'EROFS' || code === 'EACCES' || code === 'EPERM')
     return new Fault('database_read_only', `${file} cannot be written: check who owns its folder. (${message})`, {
       cause: error,
     });
