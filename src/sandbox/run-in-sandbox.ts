@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { Fault, newId, type Clock, systemClock } from '../kernel/index.ts';
-import { askToEnd, killTree, runMarkerName, sweepRun } from './end-processes.ts';
+import { askToEnd, findByRunMarker, killTree, runMarkerName, sweepRun } from './end-processes.ts';
 import { captureOutput } from './capture-output.ts';
 import type { Sandbox, SandboxProfile, WrappedCommand } from './profile.ts';
 
@@ -57,11 +57,15 @@ export async function runInSandbox(
 ): Promise<RunOutcome> {
   const runId = profile.env[runMarkerName] ?? newId<string>();
   const stateFolder = options.stateFolder ?? (await mkdtemp(join(tmpdir(), 'chantier-run-')));
+  let files: readonly string[] = [];
   try {
     const marked = { ...profile, env: { ...profile.env, [runMarkerName]: runId } };
     const wrapped = await sandbox.wrap(marked, command, stateFolder);
+    files = wrapped.openFiles.map(({ path }) => path);
     return await runWrapped(wrapped, runId, options);
   } finally {
+    // The arguments hold the whole environment, keys included.
+    for (const path of files) await rm(path, { force: true });
     if (options.stateFolder === undefined) await rm(stateFolder, { recursive: true, force: true });
   }
 }
@@ -76,7 +80,7 @@ async function runWrapped(wrapped: WrappedCommand, runId: string, options: RunOp
   child.stdin!.end(options.input ?? '');
   const { exitCode, signal } = await exitOf(child).finally(stop.clear);
   if (child.pid !== undefined) killTree(child.pid);
-  const survivors = sweepRun(runId);
+  const survivors = await countSurvivors(runId);
   const { tail, bytes } = await output.finish();
   return {
     exitCode,
@@ -106,6 +110,13 @@ export function startWrapped(wrapped: WrappedCommand): ChildProcess {
   } finally {
     for (const { outside } of opened) closeSync(outside);
   }
+}
+
+/** Kills what outlives the command. The outermost bubblewrap may end a moment before pid 1 inside has taken all with it. */
+async function countSurvivors(runId: string): Promise<number> {
+  for (let tries = 0; tries < 20 && findByRunMarker(runId).length > 0; tries += 1)
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  return sweepRun(runId);
 }
 
 function exitOf(child: ChildProcess): Promise<{ exitCode: number | null; signal: NodeJS.Signals | null }> {

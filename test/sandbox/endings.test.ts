@@ -25,13 +25,17 @@ setsid sleep 301 &
 ( setsid sh -c 'trap "" TERM HUP; sleep 302 & wait' & )
 nohup sleep 303 >/dev/null 2>&1 &
 while [ "$(cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -o 'sleep 30[0-3]' | sort -u | wc -l)" -lt 4 ]; do :; done
-echo bred`;
+`;
 
-async function startBreeder(ending: string) {
+async function startBreeder(ending: string, prepared = '') {
   const world = await makeSmallWorld();
   const runId = newId<string>();
   const profile = { ...world.profile, env: { ...world.profile.env, CHANTIER_RUN: runId } };
-  const wrapped = await world.sandbox.wrap(profile, ['/bin/sh', '-c', `${breed}\n${ending}`], world.state);
+  const wrapped = await world.sandbox.wrap(
+    profile,
+    ['/bin/sh', '-c', `${breed}\n${prepared}\necho bred\n${ending}`],
+    world.state,
+  );
   const child = startWrapped(wrapped);
   const exited = once(child, 'exit');
   onTestFinished(() => void sweepRun(runId));
@@ -49,7 +53,7 @@ describe.skipIf(cannotRun)(`six ways of ending leave no survivor${cannotRun}`, (
   });
 
   test('2: the command is asked to end by its own pid (X-15)', async () => {
-    const { exited, runId, pid } = await startBreeder("trap 'exit 0' TERM; while :; do sleep 0.01; done");
+    const { exited, runId, pid } = await startBreeder('while :; do sleep 0.01; done', "trap 'exit 0' TERM");
     askToEnd(pid);
     await exited;
     await gone(runId);
@@ -78,7 +82,7 @@ describe.skipIf(cannotRun)(`six ways of ending leave no survivor${cannotRun}`, (
 
   test('6: time is up and the command is deaf (X-15)', async () => {
     const { shell } = await makeSmallWorld();
-    const outcome = await shell(`${breed}; wait; sleep 5`, { timeoutMs: 600, graceMs: 50 });
+    const outcome = await shell(`${breed}\necho bred; wait; sleep 5`, { timeoutMs: 600, graceMs: 50 });
     expect(outcome).toMatchObject({ timedOut: true, survivors: 0, outputTail: 'bred\n' });
   });
 
@@ -95,7 +99,7 @@ describe.skipIf(cannotRun)(`six ways of ending leave no survivor${cannotRun}`, (
     const world = await makeSmallWorld();
     const runId = newId<string>();
     const profile = { ...world.profile, env: { ...world.profile.env, CHANTIER_RUN: runId } };
-    const wrapped = await world.sandbox.wrap(profile, ['/bin/sh', '-c', `${breed}; wait`], world.state);
+    const wrapped = await world.sandbox.wrap(profile, ['/bin/sh', '-c', `${breed}\necho bred; wait`], world.state);
     const parent = spawn(process.execPath, [join(import.meta.dirname, 'parent.ts'), JSON.stringify(wrapped)], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
@@ -107,7 +111,7 @@ describe.skipIf(cannotRun)(`six ways of ending leave no survivor${cannotRun}`, (
 test('without a sandbox the sweep by marker is what finds them: so the check bites (X-15)', async () => {
   const { sandbox } = await openSandbox({ mode: 'none' });
   const { shell } = await makeSmallWorld({}, sandbox!);
-  const outcome = await shell(`${breed}; exit 0`);
+  const outcome = await shell(`${breed}\necho bred; exit 0`);
   expect(outcome).toMatchObject({ exitCode: 0, outputTail: 'bred\n' });
   expect(outcome.survivors).toBeGreaterThan(0);
 });

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
-import { mkdir, readdir, rmdir, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -37,29 +37,26 @@ export async function findCgroupControl(): Promise<CgroupControl> {
   return noControl;
 }
 
-/** The prefix of a command that bounds its memory and processes together; empty when no memory limit is asked or possible. */
-export async function joinCgroup(control: CgroupControl, limits: SandboxLimits): Promise<string[]> {
-  if (limits.memoryBytes === undefined || control.kind === 'none') return [];
-  const memory = String(Math.floor(limits.memoryBytes));
+/**
+ * The prefix of a command that bounds its memory, where asked, and its processes; empty when there is nothing to bound them
+ * with. `always`: also without a memory limit, because nothing else counts the processes of one session alone.
+ */
+export async function joinCgroup(control: CgroupControl, limits: SandboxLimits, always: boolean): Promise<string[]> {
+  if (control.kind === 'none' || (limits.memoryBytes === undefined && !always)) return [];
+  const memory = limits.memoryBytes === undefined ? undefined : String(Math.floor(limits.memoryBytes));
   const processes = String(Math.floor(limits.processes ?? defaultLimits.processes));
-  if (control.kind === 'systemd')
-    return [
-      ...control.program!,
-      '-p',
-      `MemoryMax=${memory}`,
-      '-p',
-      'MemorySwapMax=0',
-      '-p',
-      `TasksMax=${processes}`,
-      '--',
-    ];
-  const groups =
-    control.kind === 'unified'
-      ? [await makeGroup(root, { 'memory.max': memory, 'pids.max': processes })]
-      : [
-          await makeGroup(join(root, 'memory'), { 'memory.limit_in_bytes': memory }),
-          ...(isWritable(join(root, 'pids')) ? [await makeGroup(join(root, 'pids'), { 'pids.max': processes })] : []),
-        ];
+  if (control.kind === 'systemd') {
+    const bounds = memory === undefined ? [] : ['-p', `MemoryMax=${memory}`, '-p', 'MemorySwapMax=0'];
+    return [...control.program!, ...bounds, '-p', `TasksMax=${processes}`, '--'];
+  }
+  const groups = [];
+  if (control.kind === 'unified')
+    groups.push(await makeGroup(root, { ...(memory ? { 'memory.max': memory } : {}), 'pids.max': processes }));
+  if (control.kind === 'split' && memory)
+    groups.push(await makeGroup(join(root, 'memory'), { 'memory.limit_in_bytes': memory }));
+  if (control.kind === 'split' && isWritable(join(root, 'pids')))
+    groups.push(await makeGroup(join(root, 'pids'), { 'pids.max': processes }));
+  if (groups.length === 0) return [];
   const joins = groups.map((group) => `echo $$ > ${group}/cgroup.procs`);
   return ['/bin/sh', '-c', [...joins, 'exec "$@"'].join(' && '), 'chantier-limit'];
 }
@@ -82,19 +79,17 @@ async function trySystemd(): Promise<CgroupControl | undefined> {
 
 async function makeGroup(tree: string, files: Readonly<Record<string, string>>): Promise<string> {
   await removeEmptyGroups(tree);
-  const group = join(tree, prefix + newShortId<string>(12));
+  const group = join(tree, `${prefix}${Date.now()}-${newShortId<string>()}`);
   await mkdir(group);
   for (const [name, value] of Object.entries(files)) await writeFile(join(group, name), value);
   return group;
 }
 
-/** Groups whose processes are gone; a young one may still wait for its first process. */
+/** Groups whose processes are gone. A young one may still wait for its first; these file systems know no birth, so the name does. */
 async function removeEmptyGroups(tree: string): Promise<void> {
   for (const name of await readdir(tree)) {
-    if (!name.startsWith(prefix)) continue;
-    const group = join(tree, name);
-    const age = Date.now() - ((await stat(group).catch(() => undefined))?.birthtimeMs ?? Date.now());
-    if (age > 60_000) await rmdir(group).catch(() => {}); // busy: its processes live
+    const madeAt = Number(/^chantier-(\d+)-/.exec(name)?.[1] ?? Number.NaN);
+    if (Date.now() - madeAt > 60_000) await rmdir(join(tree, name)).catch(() => {}); // busy: its processes live
   }
 }
 

@@ -68,6 +68,8 @@ async function wrapWithBubblewrap(
   await writeFile(argumentsFile, args.map((arg) => `${arg}\0`).join(''), { mode: 0o600 });
   await writeFile(filterFile, buildFilter({ architecture, ...nested }), { mode: 0o600 });
 
+  // Without a user namespace of its own, the process limit of a user counts all sessions of that user together.
+  const group = await joinCgroup(facts.cgroup, profile.limits, asRoot);
   const become = facts.owner && !without.has('not-root') ? becomeOwner(facts.setpriv!, facts.owner) : [];
   const launched = without.has('closed-descriptors')
     ? [...command]
@@ -75,22 +77,14 @@ async function wrapWithBubblewrap(
         {
           limits: profile.limits,
           before: forwarder.start,
-          countsProcesses: !without.has('process-limit'),
+          countsProcesses: !without.has('process-limit') && !(asRoot && group.length > 0),
           ...(asRoot ? { cwd: profile.cwd } : {}),
         },
         command,
       );
   const marker = profile.env[runMarkerName];
   return {
-    argv: [
-      ...(await joinCgroup(facts.cgroup, profile.limits)),
-      facts.bwrap,
-      '--args',
-      String(descriptors.arguments),
-      '--',
-      ...become,
-      ...launched,
-    ],
+    argv: [...group, facts.bwrap, '--args', String(descriptors.arguments), '--', ...become, ...launched],
     env: {
       PATH: systemPath.join(':'),
       ...(marker === undefined ? {} : { [runMarkerName]: marker }),

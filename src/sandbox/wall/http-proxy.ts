@@ -85,8 +85,12 @@ async function forwardRequest(
     setHost: false,
   });
   upstream.on('response', (response) => {
-    outgoing.writeHead(response.statusCode ?? 502, handedOn(response.headers));
-    response.pipe(outgoing);
+    try {
+      outgoing.writeHead(response.statusCode ?? 502, handedOn(response.headers));
+      response.pipe(outgoing);
+    } catch {
+      outgoing.destroy(); // the server's headers are none that may be handed on
+    }
   });
   upstream.on('error', () => {
     if (outgoing.headersSent) outgoing.destroy();
