@@ -61,10 +61,19 @@ function holding(database: DatabaseSync, paths: LockPaths): InstanceLock {
   const write = (address: string): void => {
     const server: RunningServer = { pid: process.pid, address, boot: bootId() };
     const draft = `${paths.server}.${process.pid}`;
-    writeFileSync(draft, `${JSON.stringify(server)}\n`, { mode: 0o600 });
-    renameSync(draft, paths.server);
+    try {
+      writeFileSync(draft, `${JSON.stringify(server)}\n`, { mode: 0o600 });
+      renameSync(draft, paths.server);
+    } catch (error) {
+      throw toFault(error, paths.server);
+    }
   };
-  write('');
+  try {
+    write('');
+  } catch (error) {
+    database.close();
+    throw error;
+  }
   let held = true;
   return {
     held: true,
