@@ -150,7 +150,11 @@ function needsOtherProof(error: unknown): boolean {
 
 function addressOf(io: CliIo, paths: InstancePaths): Address {
   const url = io.env.CHANTIER_URL;
-  if (url === undefined || url === '') return { socket: operatorSocketOf(paths.home) ?? paths.socket };
+  if (url === undefined || url === '') {
+    // Inside an agent's session the only door is the bridge, and what the server says there is no.
+    const bridge = io.env.CHANTIER_RUN === undefined ? undefined : io.env.CHANTIER_SOCKET;
+    return { socket: bridge ?? operatorSocketOf(paths.home) ?? paths.socket };
+  }
   if (url.startsWith('unix:')) return { socket: url.slice('unix:'.length) };
   if (/^http:\/\//.test(url)) return { url };
   throw failWith('invalid', 'bad_url', 'CHANTIER_URL has to be http://127.0.0.1:PORT or unix:/path/to/socket.');

@@ -1,0 +1,107 @@
+import { request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { Problem } from '../wire/index.ts';
+
+/** Longest wait between two tries while the server is away. */
+const longestWaitMs = 5000;
+/** How long one answer may take; nothing on the agents' side takes longer than a waiting question (10 s) or a commit. */
+const answerWithinMs = 120_000;
+
+/** A request to the server on behalf of the session. */
+export interface BridgeRequest {
+  method: string;
+  path: string;
+  body?: unknown;
+  /** The same for every try, so that nothing is done twice. */
+  key: string;
+  signal: AbortSignal;
+  /** Called before each wait while the server is away. */
+  onAway?: () => void;
+}
+
+/** The server said no; the agent is told why. */
+export class Refused extends Error {
+  readonly problem: Problem;
+
+  constructor(problem: Problem) {
+    super(problem.detail);
+    this.name = 'Refused';
+    this.problem = problem;
+  }
+}
+
+/** Talks to the server through the bridge's socket. */
+export interface BridgeClient {
+  /**
+   * Sends until an answer comes: a server that is away, or went away in the middle, is asked again with the same key. Throws
+   * `Refused` for a no, and the signal's reason when the caller gave up.
+   */
+  send<T>(request: BridgeRequest): Promise<T>;
+}
+
+/** A client with the session's token. */
+export function createBridgeClient(socketPath: string, token: string): BridgeClient {
+  return {
+    async send<T>(wanted: BridgeRequest): Promise<T> {
+      for (let waitMs = 100; ; waitMs = Math.min(longestWaitMs, waitMs * 2)) {
+        wanted.signal.throwIfAborted();
+        const answer = await tryOnce(socketPath, token, wanted).catch((error: unknown) => {
+          wanted.signal.throwIfAborted();
+          if (!isAway(error)) throw error;
+          return undefined;
+        });
+        if (answer && answer.status < 400) return answer.body as T;
+        // 503 and 502: the server is starting or its store is away; 5xx beyond that is a real failure.
+        if (answer && answer.status !== 503 && answer.status !== 502) throw new Refused(answer.body as Problem);
+        wanted.onAway?.();
+        await sleep(waitMs, undefined, { signal: wanted.signal });
+      }
+    },
+  };
+}
+
+function tryOnce(socketPath: string, token: string, wanted: BridgeRequest): Promise<{ status: number; body: unknown }> {
+  const body = wanted.body === undefined ? undefined : JSON.stringify(wanted.body);
+  const headers: Record<string, string> = {
+    host: 'localhost',
+    accept: 'application/json',
+    authorization: `Bearer ${token}`,
+  };
+  if (wanted.method !== 'GET') headers['idempotency-key'] = wanted.key;
+  if (body !== undefined) {
+    headers['content-type'] = 'application/json';
+    headers['content-length'] = String(Buffer.byteLength(body));
+  }
+  return new Promise((resolve, reject) => {
+    const sending = request({
+      socketPath,
+      method: wanted.method,
+      path: wanted.path,
+      headers,
+      signal: wanted.signal,
+      timeout: answerWithinMs,
+    });
+    sending.once('timeout', () => sending.destroy(Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' })));
+    sending.once('error', reject);
+    sending.once('response', (message) => {
+      const chunks: Buffer[] = [];
+      message.on('data', (chunk: Buffer) => chunks.push(chunk));
+      message.once('error', reject);
+      message.once('end', () => {
+        try {
+          resolve({ status: message.statusCode ?? 0, body: JSON.parse(Buffer.concat(chunks).toString('utf8')) });
+        } catch (error) {
+          reject(error);
+        }
+      });
+    });
+    sending.end(body);
+  });
+}
+
+/** Whether the server could not be reached, or went away before it had answered. */
+function isAway(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return ['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ECONNABORTED'].includes(code ?? '');
+}
