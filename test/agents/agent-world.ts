@@ -160,13 +160,30 @@ export class AgentWorld {
 
   async close(): Promise<void> {
     for (const link of this.links) await link.detach().catch(() => undefined);
-    const runs = new Set(this.generations.map((generation) => generation.run));
     for (const generation of this.generations) {
-      if (runs.delete(generation.run)) await generation.stop({ endOfInputGraceMs: 0, termGraceMs: 0 });
       await generation.close().catch(() => undefined);
+      killRun(generation);
     }
     rmSync(this.folder, { recursive: true, force: true });
   }
+}
+
+/** Ends a run without ceremony. */
+function killRun(generation: Generation): void {
+  const record = generation.record();
+  const roots = record ? [record.wrapper, record.agent, record.feeder] : [];
+  for (
+    let rows = findRunProcesses(generation.run, roots);
+    rows.length > 0;
+    rows = findRunProcesses(generation.run, roots)
+  )
+    for (const { pid } of rows) {
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch {
+        // Gone meanwhile, which is what is wanted.
+      }
+    }
 }
 
 /** Pids of the run that still live. */

@@ -1,7 +1,7 @@
 // A server for the tests of adoption, made to be killed at any moment: starts one generation or adopts it, prompts its agent
 // once, and answers its question with a text of a given length. What it has applied it stores by rename, as a transaction
 // would. Arguments: sessions folder, session id, name of the fake agent, length of the answer (-1: never answers). Prints
-// what it applied: offset and kind, one event a line.
+// "begun" and what it applied: offset and kind, one event a line.
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,6 +17,7 @@ const content = { text: 'x'.repeat(Math.max(0, Number(answerLength))) };
 const store = join(sessionsFolder, `${sessionId}.consumed`);
 const consumedTo = existsSync(store) ? Number(readFileSync(store, 'utf8')) : 0;
 
+console.log('0 begun');
 const started = await startGeneration({ sessionsFolder, sessionId, generation: 1, command: fakeAgent(agent) });
 const generation = started.ok
   ? started.value

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -21,11 +22,13 @@ function makeRandom(state: number): () => number {
   };
 }
 
-/** Runs one server on the session and kills it with -9 after `ms`. */
+/** Runs one server on the session and kills it with -9 `ms` after it began. */
 async function runServer(folder: string, sessionId: string, answerLength: number, ms: number): Promise<void> {
   const args = [program, folder, sessionId, 'counts-answers', String(answerLength)];
-  const server = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] });
+  const server = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = new Promise((resolve) => server.once('exit', resolve));
+  await once(server.stdout, 'data');
+  server.stdout.resume();
   await sleep(ms);
   server.kill('SIGKILL');
   await ended;
@@ -42,7 +45,7 @@ test(
       const world = new AgentWorld();
       try {
         const sessionId = newId<string>();
-        for (let kill = 0; kill < 3; kill += 1) await runServer(world.folder, sessionId, length, 150 + random() * 900);
+        for (let kill = 0; kill < 3; kill += 1) await runServer(world.folder, sessionId, length, random() * 600);
         const folder = generationFolder(world.folder, sessionId, 1);
         if (!existsSync(folder)) continue;
         const generation = mustOk(await openGeneration(folder));

@@ -120,7 +120,6 @@ test('a folder without identities is START_FAILED after 5 s, and what comes late
   const empty = join(world.folder, 'empty', '1');
   mkdirSync(empty, { recursive: true });
   writeFileSync(join(empty, 'birth.json'), JSON.stringify({ version: 1, run: 'empty/1', startedAtMs: clock.now() }));
-  writeFileSync(join(empty, 'out.ndjson'), '');
   const opened = mustOk(await openGeneration(empty, { clock }));
   expect(opened.look()).toEqual({ phase: 'launching' });
   clock.advance(5_000);

@@ -1,5 +1,5 @@
 import { existsSync, linkSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { access } from 'node:fs/promises';
+import { access, writeFile } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 
 import { Fault, ok, refuse, systemClock } from '../../kernel/index.ts';
@@ -40,6 +40,8 @@ export async function openGeneration(folder: string, options: { clock?: Clock } 
   } catch {
     return refuse('not-found', 'generation_not_found', `There is no generation in ${folder}; start one.`);
   }
+  // A server killed right after it made the folder leaves it without files; it will be START_FAILED like any that stays so.
+  await writeFile(files.journal, '', { flag: 'a', mode: 0o600 });
   const birth = readRecord<BirthRecord>(files.birth) ?? bornAt(folder);
   return ok(new Generation(files, birth, await Inbox.open(files), options.clock ?? systemClock));
 }

@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { readFileSync, statSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import { AgentWorld } from '../../../../test/agents/agent-world.ts';
-import { mustOk, newId } from '../../../kernel/index.ts';
+import { manualClock, mustOk, newId } from '../../../kernel/index.ts';
 import { openGeneration } from '../../host/index.ts';
 import type { Generation } from '../../host/index.ts';
 
@@ -139,4 +139,16 @@ test('an agent that died while no server lived is found dead, with all that it h
   const { permission } = await witness.event('permission-asked');
   expect(await witness.event('request-settled')).toMatchObject({ requestId: permission.requestId, by: 'end' });
   expect(link.snapshot()).toMatchObject({ phase: 'ended', permissions: [] });
+});
+
+test('a server killed right after it made the folder: START_FAILED, told as such (design 7)', async () => {
+  const folder = join(world.folder, 'session', '1');
+  mkdirSync(folder, { recursive: true });
+  const clock = manualClock(Date.now());
+  const generation = mustOk(await openGeneration(folder, { clock }));
+  const { witness, link } = await world.attach(generation, { clock });
+  expect(link.snapshot().phase).toBe('launching');
+  clock.advance(6_000);
+  expect(await witness.event('start-failed')).toMatchObject({ code: 'no_process' });
+  expect(await witness.flag('exited')).toMatchObject({ cause: 'never-started' });
 });
