@@ -9,13 +9,13 @@ export type CallContext = Omit<GateCall, 'tool' | 'rawInput' | 'locations' | 'se
 
 /**
  * Maps the `toolCall` of an ACP `session/request_permission` (and what is known of the same id from earlier updates, merged by the
- * caller) onto a call. `serverOf` gives the server of a tool name such as `mcp__github__create_issue`. A diff without
+ * caller) onto a call; the drivers' own view of it (`operation`, `input`, `paths`, `tool`) is taken as well. `serverOf` gives the server of a tool name such as `mcp__github__create_issue`. A diff without
  * arguments still counts as input: it shows what is changed.
  */
 export function callFromAcp(toolCall: Json, context: CallContext, serverOf?: (label: string) => CallServer): GateCall {
   const fields = asObject(toolCall) ?? {};
   const meta = asObject(asObject(fields._meta)?.claudeCode);
-  const name = [meta?.toolName, fields.name, mcpName(fields.title)].find(
+  const name = [meta?.toolName, fields.name, fields.tool, mcpName(fields.title)].find(
     (value) => typeof value === 'string' && value !== '',
   ) as string | undefined;
   const label = name === undefined ? undefined : /^mcp__(.+?)__/.exec(name)?.[1];
@@ -24,7 +24,7 @@ export function callFromAcp(toolCall: Json, context: CallContext, serverOf?: (la
   return {
     ...context,
     tool: {
-      kind: kindOf(fields.kind),
+      kind: kindOf(fields.kind ?? fields.operation),
       title: typeof fields.title === 'string' ? fields.title : '',
       ...(name === undefined ? {} : { name }),
     },
@@ -49,7 +49,7 @@ function mcpName(title: Json | undefined): string | undefined {
 
 /** Arguments; an empty object says nothing. Else the diffs that are shown. */
 function inputOf(fields: { [key: string]: Json }): Json | undefined {
-  const raw = fields.rawInput;
+  const raw = fields.rawInput ?? fields.input;
   const isEmpty = raw === undefined || raw === null || (asObject(raw) && Object.keys(asObject(raw) ?? {}).length === 0);
   if (!isEmpty) return raw;
   const diffs = diffsOf(fields).map(({ path, oldText, newText }) => ({
@@ -69,7 +69,10 @@ function diffsOf(fields: { [key: string]: Json }): { [key: string]: Json }[] {
 }
 
 function locationsOf(fields: { [key: string]: Json }): string[] {
-  const listed = Array.isArray(fields.locations) ? fields.locations : [];
-  const paths = [...listed.map((location) => asObject(location)?.path), ...diffsOf(fields).map((diff) => diff.path)];
+  const listed = [fields.locations, fields.paths].flatMap((value) => (Array.isArray(value) ? value : []));
+  const paths = [
+    ...listed.map((location) => asObject(location)?.path ?? location),
+    ...diffsOf(fields).map((diff) => diff.path),
+  ];
   return [...new Set(paths.filter((path) => typeof path === 'string'))];
 }

@@ -1,13 +1,6 @@
 import { type CallId, type DecisionId, newId } from '../kernel/index.ts';
 import { openDecision, type Tx } from '../store/index.ts';
-import {
-  type Decision,
-  denialTtlMs,
-  type Judgement,
-  maxOpenCalls,
-  type PreparedCall,
-  type Requirement,
-} from './call.ts';
+import { denialTtlMs, type Judgement, maxOpenCalls, type PreparedCall, type Requirement } from './call.ts';
 import { bindingOf, judgementOf } from './answer-call.ts';
 import { callActor, insertCall, keepContent } from './call-store.ts';
 import type { Capability } from './capability.ts';

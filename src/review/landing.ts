@@ -1,0 +1,93 @@
+import type { Json, LandingId, MoveTable } from '../kernel/index.ts';
+import type { LandingRow } from './rows.ts';
+
+export type LandingState = LandingRow['state'];
+
+/**
+ * Moves of a landing (P3 `land`). `building`: the candidate is made and checked. `offered`: a human says yes or no, or head or base move.
+ * `prepared`: accepted and written down before the base is moved. `unknown`: nobody saw the outcome; ancestry of the candidate
+ * decides. `landed`, `failed`, `withdrawn`: ended.
+ */
+export const landingMoves: MoveTable<LandingState> = {
+  building: ['offered', 'prepared', 'failed', 'withdrawn'],
+  offered: ['prepared', 'failed', 'withdrawn'],
+  prepared: ['landed', 'failed', 'unknown'],
+  unknown: ['unknown', 'landed', 'failed'],
+  landed: [],
+  failed: [],
+  withdrawn: [],
+};
+
+/** Woken with the landing's id whenever it moved. */
+export const landingsTopic = 'landings';
+/** Looks at an unknown outcome before a human has to. */
+export const maxUnknownReads = 3;
+/** Clean landings by a human after which `land.auto` is offered (design 6). */
+export const autoLandingAfter = 5;
+
+/** One check on the candidate. */
+export interface CheckResult {
+  name: string;
+  status: 'passed' | 'failed' | 'timed-out' | 'skipped';
+  /** Where its log lies. */
+  logPath?: string;
+}
+
+/** What lands without asking: nothing, or changes up to this risk; never critical ones (R-21). */
+export type AutoLanding = 'none' | 'low' | 'medium';
+
+/** One try to land; times in epoch ms. */
+export interface Landing {
+  id: LandingId;
+  pullRequestId: string;
+  repositoryId: string;
+  mode: LandingRow['mode'];
+  method: LandingRow['method'];
+  state: LandingState;
+  expectedHead: string;
+  baseRef: string;
+  baseTip: string | null;
+  candidate: string | null;
+  tree: string | null;
+  checks: readonly CheckResult[];
+  /** What the human was shown. */
+  effect: Json;
+  effectDigest: string | null;
+  decisionId: string | null;
+  acceptedBy: string | null;
+  acceptedAt: number | null;
+  landedCommit: string | null;
+  reason: string | null;
+  unknownReads: number;
+  isClean: boolean;
+  createdAt: number;
+  endedAt: number | null;
+}
+
+export function landingOf(row: LandingRow): Landing {
+  return {
+    id: row.id as LandingId,
+    pullRequestId: row.pull_request_id,
+    repositoryId: row.repository_id,
+    mode: row.mode,
+    method: row.method,
+    state: row.state,
+    expectedHead: row.expected_head,
+    baseRef: row.base_ref,
+    baseTip: row.base_tip,
+    candidate: row.candidate,
+    tree: row.tree,
+    checks: JSON.parse(row.checks) as CheckResult[],
+    effect: JSON.parse(row.effect) as Json,
+    effectDigest: row.effect_digest,
+    decisionId: row.decision_id,
+    acceptedBy: row.accepted_by,
+    acceptedAt: row.accepted_at,
+    landedCommit: row.landed_commit,
+    reason: row.reason,
+    unknownReads: row.unknown_reads,
+    isClean: row.is_clean === 1,
+    createdAt: row.created_at,
+    endedAt: row.ended_at,
+  };
+}
