@@ -37,3 +37,5 @@ export { agentNeeds, agentProgramOf } from './agents.ts';
 export { cacheKeyOf, keepPrivateCache, pruneCaches, takePrivateCache } from './private-cache.ts';
 export type { SandboxFigures } from './bench-sandbox.ts';
 export { benchSandbox } from './bench-sandbox.ts';
+export type { CredentialOptions } from './credentials.ts';
+export { prepareCredentials, returnCredentials } from './credentials.ts';

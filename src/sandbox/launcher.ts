@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 
-import type { SandboxLimits } from './profile.ts';
+import type { SandboxLimits, SandboxProfile } from './profile.ts';
 
 /** Limits where a profile names none (X-13). */
 export const defaultLimits = {
@@ -12,6 +13,8 @@ export const defaultLimits = {
 /** What the launcher does before it becomes the command. */
 export interface LauncherPlan {
   limits: SandboxLimits;
+  /** Made inside, by the user inside: outside, a link that an agent left in its home could lead the server astray. */
+  links?: SandboxProfile['links'];
   /** Shell text run before the command, such as the start of the forwarder. */
   before?: string;
   /** Working directory, where the driver cannot set it itself. */
@@ -31,6 +34,7 @@ export function withLauncher(plan: LauncherPlan, command: readonly string[]): st
     lowerLimits(plan),
     'umask 077',
     changeFolder(plan),
+    ...(plan.links ?? []).map(makeLink),
     plan.before ?? '',
     'exec "$@"',
   ];
@@ -45,6 +49,20 @@ export function quoteForShell(text: string): string {
 
 function changeFolder({ cwd }: LauncherPlan): string {
   return cwd === undefined ? '' : `cd ${quoteForShell(cwd)} || exit 126`;
+}
+
+function makeLink({ path, target }: { path: string; target: string }): string {
+  return `mkdir -p ${quoteForShell(dirname(path))} && ln -sfn ${quoteForShell(target)} ${quoteForShell(path)}`;
+}
+
+/** The links of `profile` for a driver without mounts, where the credential folder lies at its place outside. */
+export function linksOutside({ links = [], credentialFolder }: SandboxProfile): LauncherPlan['links'] {
+  if (!credentialFolder) return links;
+  const { inside, outside } = credentialFolder;
+  return links.map(({ path, target }) => ({
+    path,
+    target: target.startsWith(`${inside}/`) ? outside + target.slice(inside.length) : target,
+  }));
 }
 
 /** A plain /bin/sh can only name descriptors of one digit; those are all that our own wrappers open. */

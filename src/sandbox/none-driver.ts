@@ -1,4 +1,4 @@
-import { withLauncher } from './launcher.ts';
+import { linksOutside, withLauncher } from './launcher.ts';
 import type { Sandbox, SandboxProfile, WrappedCommand } from './profile.ts';
 
 /**
@@ -16,6 +16,6 @@ export function createNoneSandbox(): Sandbox {
 
 function wrapWithout(profile: SandboxProfile, command: readonly string[]): WrappedCommand {
   // A process limit would count everything that this user runs anywhere, so there is none without a barrier.
-  const argv = withLauncher({ limits: profile.limits, countsProcesses: false }, command);
+  const argv = withLauncher({ limits: profile.limits, links: linksOutside(profile), countsProcesses: false }, command);
   return { argv, env: profile.env, cwd: profile.cwd, openFiles: [] };
 }

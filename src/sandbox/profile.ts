@@ -19,8 +19,10 @@ export interface SandboxProfile {
   readOnly: readonly string[];
   /** Private caches; same path inside. */
   writable: readonly string[];
-  /** The log-in folder of this agent only, writable so that it can refresh its tokens. */
+  /** The log-in of this agent only, writable so that it can refresh its tokens (`prepareCredentials`). */
   credentialFolder?: Mount;
+  /** Symbolic links made inside before the command starts, such as a log-in's place in the private home; parents are made too. */
+  links?: readonly { path: string; target: string }[];
   /** Folders that hold unix sockets (a bound socket file is dead once its server restarts, X-3). */
   socketFolders: readonly Mount[];
   /** The complete environment inside; nothing else is inherited. */

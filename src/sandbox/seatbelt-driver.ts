@@ -1,4 +1,4 @@
-import { quoteForShell, withLauncher } from './launcher.ts';
+import { linksOutside, quoteForShell, withLauncher } from './launcher.ts';
 import type { Sandbox, SandboxProfile } from './profile.ts';
 
 /** The part of `@anthropic-ai/sandbox-runtime` 0.0.83 that we call. */
@@ -33,7 +33,10 @@ export async function createSeatbeltSandbox(): Promise<Sandbox | undefined> {
     holds: process.getuid?.() !== 0,
     limits: { processes: 'none', memory: 'none' },
     async wrap(profile, command) {
-      const line = withLauncher({ limits: profile.limits, countsProcesses: false }, command)
+      const line = withLauncher(
+        { limits: profile.limits, links: linksOutside(profile), countsProcesses: false },
+        command,
+      )
         .map(quoteForShell)
         .join(' ');
       const wrapped = await SandboxManager.wrapWithSandbox(line, '/bin/sh', configOf(profile));

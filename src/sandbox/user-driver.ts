@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 import { becomeOwner, type Owner } from './bubblewrap/owner.ts';
-import { withLauncher } from './launcher.ts';
+import { linksOutside, withLauncher } from './launcher.ts';
 import type { Sandbox } from './profile.ts';
 
 /** The account `name` of this machine. */
@@ -26,7 +26,10 @@ export function createUserSandbox(setpriv: string, owner: Owner): Sandbox {
     limits: { processes: 'user', memory: 'none' },
     wrap: (profile, command) =>
       Promise.resolve({
-        argv: [...becomeOwner(setpriv, owner), ...withLauncher({ limits: profile.limits }, command)],
+        argv: [
+          ...becomeOwner(setpriv, owner),
+          ...withLauncher({ limits: profile.limits, links: linksOutside(profile) }, command),
+        ],
         env: profile.env,
         cwd: profile.cwd,
         openFiles: [],

@@ -14,7 +14,7 @@ describe.skipIf(cannotRun)(`limits${cannotRun}`, () => {
     else expect((await openSandbox({ mode: 'auto' })).report.notes?.join()).toMatch(/no memory limit/);
   });
 
-  test('processes stop at their limit and start again afterwards (X-13, sandbox attack 19)', async () => {
+  test('processes stop at their limit and start again afterwards (X-13, sandbox attack 14)', async () => {
     const { shell } = await makeSmallWorld({ limits: { processes: 40 } });
     const bomb = `perl -e 'my @c; while (defined(my $p = fork())) { if (!$p) { sleep 9 } push @c, $p } print scalar(@c), "\\n"; kill 9, @c'`;
     const { outputTail } = await shell(`${bomb}; true && echo again`);
@@ -24,7 +24,7 @@ describe.skipIf(cannotRun)(`limits${cannotRun}`, () => {
     expect(again).toBe('again');
   });
 
-  test('each private tmpfs stops at its size (X-13, sandbox attack 18)', async () => {
+  test('each private tmpfs stops at its size (X-13, sandbox attack 14)', async () => {
     const { shell } = await makeSmallWorld({ limits: { tmpBytes: 1024 ** 2 } });
     const fill = (path: string) =>
       `dd if=/dev/zero of=${path}/big bs=64k 2>/dev/null; wc -c < ${path}/big; rm ${path}/big`;

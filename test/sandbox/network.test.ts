@@ -38,7 +38,7 @@ const fetchAll = (...urls: string[]): string[] => [
 ];
 
 describe.skipIf(cannotRun)(`the way out${cannotRun}`, () => {
-  test('reaches what the rules name, through the forwarder, and nothing else (X-7, sandbox attacks 11, 12)', async () => {
+  test('reaches what the rules name, through the forwarder, and nothing else (X-7, sandbox attacks 10, 11)', async () => {
     const { sandbox, profile, state, port, wall } = await setup();
     const { runInSandbox } = await import('../../src/sandbox/index.ts');
     const command = fetchAll(
@@ -82,7 +82,7 @@ describe.skipIf(cannotRun)(`the way out${cannotRun}`, () => {
     expect(await ask()).toBe('from outside');
   });
 
-  test('the way out is the wall alone: without a rule for it there is none, and the socket cannot be replaced (X-7, sandbox attack 13)', async () => {
+  test('the way out is the wall alone: without a rule for it there is none, and the socket cannot be replaced (X-7, sandbox attack 12)', async () => {
     const { sandbox, profile, state } = await setup();
     const { runInSandbox } = await import('../../src/sandbox/index.ts');
     const command = [

@@ -64,7 +64,7 @@ async function setup() {
 }
 
 describe.skipIf(cannotRun)(`upload-pack inside${cannotRun}`, () => {
-  test('a branch is taken from a clone full of traps, and none of them runs outside (X-8, sandbox attack 16)', async () => {
+  test('a branch is taken from a clone full of traps, and none of them runs outside (X-8, sandbox attack 13)', async () => {
     const { sandbox, state, clone, forge, head, mark } = await setup();
     const script = await writeUploadPack(sandbox, {
       workFolder: clone,

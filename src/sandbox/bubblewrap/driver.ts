@@ -77,6 +77,7 @@ async function wrapWithBubblewrap(
         {
           limits: profile.limits,
           before: forwarder.start,
+          ...(profile.links ? { links: profile.links } : {}),
           countsProcesses: !without.has('process-limit') && !(asRoot && group.length > 0),
           ...(asRoot ? { cwd: profile.cwd } : {}),
         },

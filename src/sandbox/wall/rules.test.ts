@@ -9,7 +9,7 @@ const rules: readonly WallRule[] = [
   { host: 'model.test', ports: [8080], address: '127.0.0.1:9999' },
 ];
 
-describe('the rules of the wall (X-7, sandbox attack 12)', () => {
+describe('the rules of the wall (X-7, sandbox attack 11)', () => {
   test.each([
     ['api.example.com', 443],
     ['API.Example.COM', 443],
