@@ -1,8 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 
 import { expect, it, onTestFinished } from 'vitest';
 
@@ -22,11 +23,11 @@ function createRandom(seed: number): (below: number) => number {
   };
 }
 
-function startServer(folder: string, mode: string): { server: ChildProcess; next: () => Promise<string> } {
+function startServer(folder: string, mode: string): { server: ChildProcessByStdio<null, Readable, null>; next: () => Promise<string> } {
   const server = spawn(process.execPath, [program, folder, String(sessions), mode], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const words = createInterface({ input: server.stdout! })[Symbol.asyncIterator]();
+  const words = createInterface({ input: server.stdout })[Symbol.asyncIterator]();
   return { server, next: async () => String((await words.next()).value) };
 }
 
