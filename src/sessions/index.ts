@@ -20,7 +20,7 @@ export { endSession } from './end-session.ts';
 export { fields, workKeyPattern } from './fields.ts';
 export type { OutwardNames } from './outward-names.ts';
 export { outwardNames } from './outward-names.ts';
-export { answerPermission } from './permissions.ts';
+export { answerPermission, askOf as permissionAskOf } from './permissions.ts';
 export type {
   LaunchPlan,
   PermissionAsk,

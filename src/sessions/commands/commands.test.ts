@@ -266,7 +266,9 @@ eachStore((_dialect, open) => {
     await world.must('pause', { workKey: 'PD-4' });
     for (const workKey of ['PD-1', 'PD-2', 'PD-3', 'PD-4'])
       expect(await world.must('stop', { workKey, reason: 'enough' })).toMatchObject({ state: 'ABORTED' });
-    expect(world.calls.ended.map(({ how }) => how)).toEqual(Array(4).fill({ state: 'ABORTED', reason: 'operator' }));
+    expect(world.calls.ended.map(({ how }) => how)).toEqual(
+      [1, 2, 3, 4].map(() => ({ state: 'ABORTED', reason: 'operator' })),
+    );
     const question = await world.store.read.selectFrom('escalation').selectAll().executeTakeFirstOrThrow();
     expect(question).toMatchObject({ status: 'CLOSED', closure_reason: 'session_ended' });
     const decision = await world.store.read.selectFrom('decision_request').selectAll().executeTakeFirstOrThrow();

@@ -149,7 +149,7 @@ export async function recordRejection(
   refusal: Refusal,
 ): Promise<void> {
   const { active, max, replay_of } = refusal.facts ?? {};
-  const amount = active === undefined ? '' : ` (${String(active)}/${String(max)})`;
+  const amount = typeof active === 'number' && typeof max === 'number' ? ` (${active}/${max})` : '';
   await ctx.store.tx((tx) =>
     tx.emit({
       kind: 'command.rejected',

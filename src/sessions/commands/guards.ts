@@ -25,14 +25,15 @@ export function keyedRequest(
     scope: caller.scope,
     key: typeof key === 'string' ? key : '',
     command,
-    payload: payload as Json,
+    payload,
     ttlMs: ctx.settings().idempotencyTtlMs,
   };
 }
 
 function normalise(value: unknown): Json {
   if (value === undefined || value === null) return null;
-  return String(value).toWellFormed().normalize('NFC');
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? typeof value);
+  return text.toWellFormed().normalize('NFC');
 }
 
 /**

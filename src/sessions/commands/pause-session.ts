@@ -37,7 +37,7 @@ export async function pauseSession(
       await storeMessage(tx, session, {
         from: 'operator',
         type: 'PAUSE',
-        payload: { reason: request.reason === undefined ? null : String(request.reason) },
+        payload: { reason: typeof request.reason === 'string' ? request.reason : null },
         actor: caller.actor,
       });
       return ok(commandResult(paused.value, tx.now));

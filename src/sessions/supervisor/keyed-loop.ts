@@ -16,10 +16,10 @@ export function createKeyedLoop(
   const running = new Map<string, Promise<void>>();
   const again = new Set<string>();
   const timers = new Map<string, NodeJS.Timeout>();
-  let stopped = false;
+  const ending = { isWanted: false };
 
   function poke(id: string): void {
-    if (stopped) return;
+    if (ending.isWanted) return;
     if (running.has(id)) {
       again.add(id);
       return;
@@ -35,14 +35,14 @@ export function createKeyedLoop(
       } catch (error) {
         onFault(error, id);
       }
-    } while (again.has(id) && !stopped);
+    } while (again.has(id) && !ending.isWanted);
     running.delete(id);
   }
 
   return {
     poke,
     pokeLater(id, ms) {
-      if (stopped || timers.has(id)) return;
+      if (ending.isWanted || timers.has(id)) return;
       const timer = setTimeout(() => {
         timers.delete(id);
         poke(id);
@@ -50,7 +50,7 @@ export function createKeyedLoop(
       timers.set(id, timer.unref());
     },
     async stop() {
-      stopped = true;
+      ending.isWanted = true;
       for (const timer of timers.values()) clearTimeout(timer);
       timers.clear();
       await Promise.all(running.values());

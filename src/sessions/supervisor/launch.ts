@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 
 import { Fault, sha256 } from '../../kernel/index.ts';
 import { runMarkerName } from '../../sandbox/index.ts';
-import type { McpServerSpec } from '../drivers/index.ts';
 import { emitOf } from '../events.ts';
 import { type Generation, generationFolder, openGeneration, runMarker, startGeneration } from '../host/index.ts';
 import type { LaunchPlan, SessionContext } from '../ports.ts';
@@ -62,7 +61,7 @@ async function start(
   const record: LaunchRecord = {
     profile: plan.profile,
     cwd: plan.cwd,
-    mcpServers: plan.mcpServers(variables) as McpServerSpec[],
+    mcpServers: plan.mcpServers(variables),
     conversationId: plan.conversationId ?? row.resume_conversation_id,
   };
   if (!(await storeLaunch(ctx, row, sha256(token), plan))) return { kind: 'not-wanted' };

@@ -34,7 +34,7 @@ export interface BrokerWatchOptions {
 export function watchBroker(store: Store, broker: Broker, options: BrokerWatchOptions): BrokerWatch {
   const { actor, onRecovered, onFault, wait = sleep, now = () => performance.now() } = options;
   let downSince: number | undefined;
-  let stopped = false;
+  const ending = { isWanted: false };
 
   async function say(
     kind: 'broker.degraded' | 'broker.recovered',
@@ -48,9 +48,9 @@ export function watchBroker(store: Store, broker: Broker, options: BrokerWatchOp
   }
 
   async function reconnect(since: number): Promise<void> {
-    for (let attempt = 0; !stopped; attempt += 1) {
+    for (let attempt = 0; !ending.isWanted; attempt += 1) {
       await wait(reconnectWaitsMs[Math.min(attempt, reconnectWaitsMs.length - 1)] ?? 10_000);
-      if (stopped || (await broker.reconnect()) !== 'OK') continue;
+      if (ending.isWanted || (await broker.reconnect()) !== 'OK') continue;
       downSince = undefined;
       await say('broker.recovered', { attempts: attempt + 1, outage_ms: Math.round(now() - since) });
       onRecovered();
@@ -62,7 +62,7 @@ export function watchBroker(store: Store, broker: Broker, options: BrokerWatchOp
     isUp: () => downSince === undefined,
     outageMs: () => (downSince === undefined ? 0 : now() - downSince),
     async check() {
-      if (downSince !== undefined || stopped) return;
+      if (downSince !== undefined || ending.isWanted) return;
       const listed = await broker.listPeers();
       if (listed.ok) return;
       const since = now();
@@ -71,7 +71,7 @@ export function watchBroker(store: Store, broker: Broker, options: BrokerWatchOp
       void reconnect(since).catch(onFault);
     },
     stop() {
-      stopped = true;
+      ending.isWanted = true;
     },
   };
 }
