@@ -8,6 +8,8 @@ export interface AgentNeeds {
   credentialFile: string;
   /** Variable that names the folder to the program, when it does not follow HOME alone. */
   folderVariable?: string;
+  /** Set when no key was handed over, so that the program takes the log-in: its own choice of one is not carried in. */
+  logInEnv?: Readonly<Record<string, string>>;
   /** Names of API keys that an operator may hand over for it. */
   keyNames: readonly string[];
   /** Its model API and what refreshes its log-in; nothing that it calls merely to report. */
@@ -44,6 +46,7 @@ export const agentNeeds = {
   'gemini-cli': {
     credentialFolder: '.gemini',
     credentialFile: 'oauth_creds.json',
+    logInEnv: { GOOGLE_GENAI_USE_GCA: 'true' },
     keyNames: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
     rules: [
       { host: 'generativelanguage.googleapis.com' },
@@ -69,6 +72,8 @@ export const agentNeeds = {
 } as const satisfies Record<string, AgentNeeds>;
 
 export type AgentProgram = keyof typeof agentNeeds;
+
+export const agentPrograms = Object.keys(agentNeeds) as readonly AgentProgram[];
 
 /** Programs by the file name of the command that an operator registers. */
 const programsByCommand: Readonly<Record<string, AgentProgram>> = {

@@ -1,9 +1,16 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type { WorkFolder } from '../../forge/index.ts';
 import { readOnlyPaths, type Repository, workFolderEnvironment } from '../../forge/index.ts';
-import { type AgentNeeds, agentNeeds, agentProgramOf, type Sandbox, type SandboxProfile } from '../../sandbox/index.ts';
+import {
+  type AgentNeeds,
+  agentNeeds,
+  type AgentProgram,
+  agentProgramOf,
+  prepareCredentials,
+  type Sandbox,
+  type SandboxProfile,
+} from '../../sandbox/index.ts';
 import { type AgentProfile, type LaunchPlan, profileForCommand, type Session } from '../../sessions/index.ts';
 import type { Schema } from '../../store/index.ts';
 import type { AppContext } from '../context.ts';
@@ -40,9 +47,10 @@ export async function planAgent(
     profile:
       sandbox.holds && profile.sandboxedMode !== undefined ? { ...profile, mode: profile.sandboxedMode } : profile,
     cwd: place.folder.clone,
-    wrap: (variables, stateFolder) => {
+    wrap: async (variables, stateFolder) => {
       const env = environmentOf(ctx, session, agent, profile, needs, place, { ...variables, CHANTIER_SOCKET: socket });
-      return sandbox.wrap(sandboxProfile(ctx, sandbox, place, env, network, needs), profile.command, stateFolder);
+      const logIn = program === undefined ? {} : await prepareLogIn(ctx, sandbox, program, place.folder.home);
+      return sandbox.wrap({ ...sandboxProfile(ctx, place, env, network), ...logIn }, profile.command, stateFolder);
     },
     mcpServers: (variables) => [
       { name: 'chantier', command: bridgeProgram, args: bridgeArgs, env: { ...variables, CHANTIER_SOCKET: socket } },
@@ -75,6 +83,7 @@ function environmentOf(
   const credentials = needs?.folderVariable
     ? { [needs.folderVariable]: join(place.folder.home, needs.credentialFolder) }
     : {};
+  const logIn = needs?.keyNames.some((name) => allowed.includes(name)) ? {} : needs?.logInEnv;
   return workFolderEnvironment(place.folder, {
     identity: { name: session.agent, email: `${session.agent}@agents.chantier.invalid` },
     inside: insideOf(ctx),
@@ -84,23 +93,36 @@ function environmentOf(
       ...needs?.ownSandboxOff.env,
       ...profile.environment,
       ...credentials,
+      ...logIn,
       ...Object.fromEntries(handed),
       ...variables,
     },
   });
 }
 
+/** Shows the agent its log-in, and nothing else of the operator's folder: settings and hooks left there would run outside. */
+function prepareLogIn(ctx: AppContext, sandbox: Sandbox, program: AgentProgram, privateHome: string) {
+  const owner = sandbox.owner ? { owner: sandbox.owner } : {};
+  return prepareCredentials({
+    program,
+    operatorHome: ctx.operatorHome,
+    store: credentialStore(ctx),
+    privateHome,
+    ...owner,
+  });
+}
+
+/** Where the log-ins of agents lie for their sandboxes; `returnCredentials` brings back from here what was refreshed. */
+export function credentialStore(ctx: Pick<AppContext, 'paths'>): string {
+  return join(ctx.paths.home, 'credentials');
+}
+
 function sandboxProfile(
   ctx: AppContext,
-  sandbox: Sandbox,
   place: AgentPlace,
   env: Record<string, string>,
   network: SandboxProfile['network'],
-  needs: AgentNeeds | undefined,
 ): SandboxProfile {
-  const credentials = needs ? join(ctx.operatorHome, needs.credentialFolder) : undefined;
-  // Under another user id the operator's log-in would have to be given away; there keys by name are the way (X-4).
-  const hasCredentials = credentials !== undefined && sandbox.owner === undefined && existsSync(credentials);
   const forge = place.repository ? readOnlyPaths(place.repository, place.folder) : [];
   return {
     kind: place.kind,
@@ -109,9 +131,6 @@ function sandboxProfile(
     home: place.folder.home,
     readOnly: [...forge, ...ctx.carried.readOnly, ...ctx.bridge.readOnly],
     writable: [place.folder.cache, place.folder.tmp],
-    ...(hasCredentials
-      ? { credentialFolder: { outside: credentials, inside: join(place.folder.home, needs!.credentialFolder) } }
-      : {}),
     socketFolders: [{ outside: ctx.bridge.socketFolder, inside: ctx.bridge.insideFolder }],
     env,
     cwd: place.folder.clone,

@@ -9,6 +9,8 @@ import type { AppContext } from '../context.ts';
 import { insideOf } from '../workspace/inside.ts';
 import { saveSessionWork } from '../workspace/save-session-work.ts';
 import { findSessionFolder } from '../workspace/session-folder.ts';
+import { agentPrograms, returnCredentials } from '../../sandbox/index.ts';
+import { credentialStore } from './agent-launch.ts';
 import { closeNetwork } from './agent-network.ts';
 import { judgePermission } from './judge-permission.ts';
 import { planLaunch } from './plan-launch.ts';
@@ -82,6 +84,8 @@ function reviewEnd(how: SessionEnd): string {
 /** When every process is gone: unsaved work into rescue refs, network closed, folders that nobody needs removed. */
 async function clearUp(ctx: AppContext, session: Session, how: SessionEnd): Promise<void> {
   await closeNetwork(ctx, session.id);
+  for (const program of agentPrograms)
+    await returnCredentials({ program, operatorHome: ctx.operatorHome, store: credentialStore(ctx) });
   const place = await findSessionFolder(ctx, session);
   if (!place?.repository) return;
   if (session.role === 'author') {
