@@ -210,3 +210,17 @@ test('works from a linked work tree and from a shallow clone', async () => {
   const linked = mustOk(await detect(join(folder, 'linked'), 'side'));
   expect(linked).toMatchObject({ name: 'linked', base: 'side', headBranch: 'side' });
 });
+
+test('what a person ignores in all their repositories is not named as untracked', async () => {
+  const { path, folder, forge } = await setup();
+  makeMakeRepository(path);
+  writeFiles(path, { '.idea/x.xml': 'x\n', 'real.txt': 'x\n' });
+  const home = join(folder, 'person');
+  writeFiles(home, {
+    '.gitconfig': '[core]\n\texcludesFile = ~/ignore\n\tfsmonitor = /bin/false\n[include]\n\tpath = /etc/hostname\n',
+    ignore: '.idea/\n',
+  });
+  const again = mustOk(await openForge({ folders: forge.folders, personHome: home }));
+  expect(mustOk(await detectRepository(again, path)).dirty.untracked).toEqual(['real.txt']);
+  expect(again.person.settings).toEqual([]);
+});

@@ -2,13 +2,12 @@ import { basename, join } from 'node:path';
 import { access, readdir } from 'node:fs/promises';
 
 import { forLog, ok, refuse, type Result } from '../kernel/index.ts';
-import type { Forge } from './forge.ts';
+import { type Forge, viewCheckout } from './forge.ts';
 import {
   type Checkout,
   countStashes,
   type DirtyState,
   locateCheckout,
-  openView,
   readHead,
   readPackedRefs,
   readRef,
@@ -58,7 +57,7 @@ export async function detectRepository(
   const located = await locateCheckout(path);
   if (!located.ok) return located;
   const checkout = located.value;
-  const view = await openView(forge.git, checkout, forge.folders.scratch);
+  const view = await viewCheckout(forge, checkout);
   try {
     return await describe(forge, view, options.base);
   } finally {

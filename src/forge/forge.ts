@@ -1,7 +1,17 @@
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 
 import { type Clock, ok, type Result, systemClock } from '../kernel/index.ts';
-import { findGit, type Git } from './git/index.ts';
+import {
+  type Checkout,
+  findGit,
+  type Git,
+  openView,
+  type PersonSettings,
+  readPersonSettings,
+  type View,
+  type ViewOptions,
+} from './git/index.ts';
 import { createKeyedTurns, createSlots, type KeyedTurns, type Slots } from './slots.ts';
 
 /** What every function of this domain works with: the git program and the folders of the instance. */
@@ -9,6 +19,8 @@ export interface Forge {
   readonly git: Git;
   readonly clock: Clock;
   readonly folders: ForgeFolders;
+  /** What the operator's own git configuration says about comparing files. */
+  readonly person: PersonSettings;
   /** Shared by set-up and checks. */
   readonly slots: Slots;
   /** Steps on the same work folder or the same operator's checkout take turns. */
@@ -38,15 +50,26 @@ export async function openForge(options: {
   gitPath?: string;
   clock?: Clock;
   heavyRuns?: number;
+  /** Home of the person whose checkouts are registered; default the server's user. */
+  personHome?: string;
 }): Promise<Result<Forge>> {
   const git = await findGit(options.gitPath === undefined ? {} : { path: options.gitPath });
   if (!git.ok) return git;
-  const slots = createSlots(options.heavyRuns ?? 2);
   return ok({
     git: git.value,
     clock: options.clock ?? systemClock,
     folders: options.folders,
-    slots,
+    person: await readPersonSettings(git.value, options.personHome ?? homedir()),
+    slots: createSlots(options.heavyRuns ?? 2),
     turns: createKeyedTurns(),
   });
+}
+
+/** A view of an operator's checkout as its own person's git would show it. */
+export function viewCheckout(
+  forge: Forge,
+  checkout: Checkout,
+  options: Omit<ViewOptions, 'person'> = {},
+): Promise<View> {
+  return openView(forge.git, checkout, forge.folders.scratch, { ...options, person: forge.person });
 }

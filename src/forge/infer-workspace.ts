@@ -76,7 +76,9 @@ function nodeLock(
   if (files.has('pnpm-lock.yaml'))
     return { manager: 'pnpm', file: 'pnpm-lock.yaml', install: ['pnpm', 'install', '--frozen-lockfile'] };
   if (files.has('yarn.lock')) {
-    const isModern = files.has('.yarnrc.yml') || /^yarn@[2-9]/.test(String(manifest.packageManager ?? ''));
+    const isModern =
+      files.has('.yarnrc.yml') ||
+      (typeof manifest.packageManager === 'string' && /^yarn@[2-9]/.test(manifest.packageManager));
     return {
       manager: 'yarn',
       file: 'yarn.lock',

@@ -1,3 +1,4 @@
+import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
@@ -16,6 +17,7 @@ import {
 } from '../../test/repositories/index.ts';
 import { isRefused, mustOk } from '../kernel/index.ts';
 import {
+  applyBaseSync,
   baseTip,
   buildCandidate,
   buildRevert,
@@ -290,7 +292,6 @@ test('R-38: a change is described with the facts that risk rules ask for', async
     'blob.bin': '\0\u0001\0',
   });
   git(folder.clone, 'update-index', '--chmod=+x', 'test.sh');
-  const { symlinkSync } = await import('node:fs');
   symlinkSync('../../etc/passwd', join(folder.clone, 'out'));
   symlinkSync('greeting.txt', join(folder.clone, 'in'));
   git(folder.clone, 'add', '--all');
@@ -358,4 +359,40 @@ test('keeps a work folder whose work no rescue ref can hold', async () => {
   const kept = await removeWorkFolder(forge, repository, folder, inside);
   expect(isRefused(kept) && kept.refusal.code).toBe('nested_repository');
   expect(git(folder.clone, 'rev-parse', '--abbrev-ref', 'HEAD')).toBe(folder.branch);
+});
+
+test('a base that the operator set back is followed, also after a landing that they took and dropped again', async () => {
+  const world = await setup();
+  const { forge, repository, checkout, tip } = world;
+  commitAll(checkout, 'not wanted');
+  await syncBase(forge, repository);
+  git(checkout, 'reset', '--quiet', '--hard', tip);
+  const back = await syncBase(forge, repository);
+  expect(back).toMatchObject({ kind: 'move', how: 'rewritten', to: tip });
+  if (back.kind === 'move') expect(mustOk(await applyBaseSync(forge, repository, back)).base).toBe(tip);
+  const { taken } = await deliver(world, { 'one.txt': '1\n' });
+  const candidate = mustOk(await buildCandidate(forge, repository, landing(taken.commit)));
+  mustOk(await landCandidate(forge, repository, candidate));
+  expect(await syncBase(forge, repository)).toMatchObject({ kind: 'current', base: candidate.commit });
+  await fastForwardOperator(forge, repository, candidate.commit);
+  expect(await syncBase(forge, repository)).toMatchObject({ kind: 'current', base: candidate.commit });
+  git(checkout, 'reset', '--quiet', '--hard', tip);
+  await syncBase(forge, repository);
+  expect(await baseTip(forge, repository)).toBe(tip);
+});
+
+test('a repository with SHA-256 objects goes the same way', async () => {
+  const world = await setup((folder) => {
+    mkdirSync(folder);
+    git(folder, 'init', '--quiet', '--initial-branch=main', '--object-format=sha256');
+    writeFiles(folder, { 'a.txt': 'a\n' });
+    commitAll(folder, 'first');
+    return folder;
+  });
+  const { forge, repository } = world;
+  const { taken } = await deliver(world, { 'one.txt': '1\n' });
+  const candidate = mustOk(await buildCandidate(forge, repository, landing(taken.commit)));
+  expect(candidate.commit).toHaveLength(64);
+  mustOk(await landCandidate(forge, repository, candidate));
+  expect(await fastForwardOperator(forge, repository, candidate.commit)).toMatchObject({ outcome: 'forwarded' });
 });

@@ -174,7 +174,7 @@ export function configDigest(config: RepositoryConfig): string {
 function describeIssue(issue: z.core.$ZodIssue, document: Document, lines: LineCounter): string[] {
   if (issue.code === 'invalid_union') {
     const inner = issue.errors.find((errors) => errors.some((error) => error.path.length > 0));
-    const deeper = inner?.map((error) => ({ ...error, path: [...issue.path, ...error.path] }) as z.core.$ZodIssue);
+    const deeper = inner?.map((error) => ({ ...error, path: [...issue.path, ...error.path] }));
     if (deeper) return deeper.flatMap((error) => describeIssue(error, document, lines));
   }
   if (issue.code === 'unrecognized_keys') {

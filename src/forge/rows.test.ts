@@ -67,7 +67,7 @@ eachStore((_, open) => {
   test('each branch number is given once', async () => {
     const { store, repository } = await setup();
     const numbers = await Promise.all([1, 2, 3].map(() => store.tx((tx) => takeBranchNumber(tx, repository.id))));
-    expect(numbers.map(mustOk).toSorted()).toEqual([1, 2, 3]);
+    expect(numbers.map(mustOk).toSorted((a, b) => a - b)).toEqual([1, 2, 3]);
     expect(await store.tx((tx) => takeBranchNumber(tx, 'none'))).toMatchObject({
       refusal: { code: 'repository_not_found' },
     });

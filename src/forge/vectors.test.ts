@@ -25,6 +25,7 @@ import {
   changedFiles,
   createWorkFolder,
   detectRepository,
+  type FastForward,
   fastForwardOperator,
   inspectWorkFolder,
   landCandidate,
@@ -40,8 +41,8 @@ import {
 async function runEverything(
   world: ForgeWorld,
   checkout: string,
-  between: { plantIn?: (clone: string) => void } = {},
-): Promise<void> {
+  between: { plantIn?: (clone: string) => void; attributes?: string } = {},
+): Promise<FastForward> {
   const { forge, inside } = world;
   const { store } = await openTestSqlite();
   const detected = mustOk(await detectRepository(forge, checkout));
@@ -66,7 +67,7 @@ async function runEverything(
   mustOk(await prepareWorkFolder(forge, repository, folder, inside));
   writeFiles(folder.clone, {
     'greeting.txt': 'hello moon\n',
-    '.gitattributes': '* filter=evil diff=evil merge=evil\n',
+    '.gitattributes': between.attributes ?? '* filter=evil diff=evil merge=evil\n',
   });
   commitAll(folder.clone, 'A change');
   between.plantIn?.(folder.clone);
@@ -94,8 +95,9 @@ async function runEverything(
   mustOk(await removeWorkFolder(forge, repository, await createWorkFolder(forge, repository, check), inside));
   mustOk(await publishReviewedBranch(forge, repository, candidate, taken.branch));
   mustOk(await landCandidate(forge, repository, candidate, taken.branch));
-  await fastForwardOperator(forge, repository, candidate.commit);
+  const outcome = await fastForwardOperator(forge, repository, candidate.commit);
   mustOk(await removeWorkFolder(forge, repository, folder, inside));
+  return outcome;
 }
 
 describe('what is planted in an operator’s checkout is never executed by a server operation', () => {
@@ -122,6 +124,18 @@ test('all vectors at once in the operator’s checkout: none runs', async () => 
   const checkout = makeMakeRepository(join(world.folder, 'app'));
   for (const vector of vectors.filter(({ name }) => name !== 'promisor')) vector.plant(checkout, canary);
   await runEverything(world, checkout);
+  expect(readdirSync(canary)).toEqual([]);
+});
+
+test('what a fast-forward writes into the checkout springs no hook, fsmonitor or program there', async () => {
+  const world = await openForgeWorld();
+  const canary = join(world.folder, 'canary');
+  mkdirSync(canary);
+  const checkout = makeMakeRepository(join(world.folder, 'app'));
+  const attributed = ['filter', 'filter-process', 'textconv', 'diff-driver', 'merge-driver', 'promisor'];
+  for (const vector of vectors.filter(({ name }) => !attributed.includes(name))) vector.plant(checkout, canary);
+  const outcome = await runEverything(world, checkout, { attributes: 'README.md text\n' });
+  expect(outcome).toMatchObject({ outcome: 'forwarded' });
   expect(readdirSync(canary)).toEqual([]);
 });
 

@@ -173,18 +173,25 @@ test('what set-up leaves outside of .gitignore is neither dirty nor committed by
 test('files that the team names are copied from the operator’s checkout, symlinks are not followed', async () => {
   const world = await setup((folder) => {
     makeRepository(folder, {
-      'chantier.yml': 'version: 1\nworkspace: { copy: [.env.test, linked.env] }\nchecks: none\n',
+      'chantier.yml': 'version: 1\nworkspace: { copy: [.env.test, linked.env, not-ignored.env] }\nchecks: none\n',
       '.worktreeinclude': '# local\n*.local\n',
       '.gitignore': '.env*\n*.local\nlinked.env\n',
     });
-    writeFiles(folder, { '.env.test': 'A=1\n', 'sub/dev.local': 'B=2\n', 'other.txt': 'not named\n' });
+    writeFiles(folder, {
+      '.env.test': 'A=1\n',
+      'not-ignored.env': 'C=3\n',
+      'sub/dev.local': 'B=2\n',
+      'other.txt': 'not named\n',
+    });
     return folder;
   });
   const { symlinkSync } = await import('node:fs');
   symlinkSync('/etc/hostname', join(world.checkout, 'linked.env'));
   const folder = await openAuthorFolder(world, world.repository, world.tip);
   const prepared = mustOk(await prepareWorkFolder(world.forge, world.repository, folder, world.inside));
-  expect(prepared.copied.toSorted()).toEqual(['.env.test', 'sub/dev.local']);
+  expect(prepared.copied.toSorted()).toEqual(['.env.test', 'not-ignored.env', 'sub/dev.local']);
+  // A copy that no .gitignore covers must not be committed by an agent's `git add --all`.
+  expect(mustOk(await inspectWorkFolder(world.forge, world.repository, folder, world.inside)).dirty).toEqual([]);
   expect(readFileSync(join(folder.clone, 'sub', 'dev.local'), 'utf8')).toBe('B=2\n');
 });
 

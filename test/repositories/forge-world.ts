@@ -45,7 +45,7 @@ export async function openForgeWorld(options: { keep?: boolean; sandbox?: Sandbo
   if (!options.keep) onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const home = join(folder, 'home');
   mkdirSync(home, { mode: 0o700 });
-  const forge = mustOk(await openForge({ folders: forgeFolders(pathsOf(home)) }));
+  const forge = mustOk(await openForge({ folders: forgeFolders(pathsOf(home)), personHome: join(folder, 'person') }));
   const sandbox = options.sandbox ?? (await openSandbox({ mode: 'none' })).sandbox;
   if (!sandbox) throw new Error('the driver none is always there');
   return { forge, inside: { sandbox }, folder, home };

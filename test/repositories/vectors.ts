@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { git, writeFiles } from './git.ts';
@@ -68,23 +68,23 @@ export const vectors: readonly Vector[] = [
     plant(top, canary) {
       const program = trap(top, canary, 'filter', 'cat');
       for (const side of ['clean', 'smudge']) git(top, 'config', `filter.evil.${side}`, program);
-      attribute(top, 'filter=evil');
+      attribute(top, '*.txt filter=evil');
     },
-    spring: (top) => touchAndStatus(top),
+    spring: (top) => editAndAdd(top, 'greeting.txt'),
   },
   {
     name: 'filter-process',
     plant(top, canary) {
       git(top, 'config', 'filter.evilprocess.process', trap(top, canary, 'filter-process', 'exit 1'));
-      attribute(top, 'filter=evilprocess');
+      attribute(top, '*.md filter=evilprocess');
     },
-    spring: (top) => touchAndStatus(top),
+    spring: (top) => editAndAdd(top, 'README.md'),
   },
   {
     name: 'textconv',
     plant(top, canary) {
       git(top, 'config', 'diff.evil.textconv', trap(top, canary, 'textconv', 'cat "$1"'));
-      attribute(top, 'diff=evil');
+      attribute(top, '*.txt diff=evil');
     },
     spring: (top) => void git(top, 'log', '-p', '-1'),
   },
@@ -92,12 +92,12 @@ export const vectors: readonly Vector[] = [
     name: 'diff-driver',
     plant(top, canary) {
       git(top, 'config', 'diff.evildriver.command', trap(top, canary, 'diff-driver'));
-      attribute(top, 'diff=evildriver');
+      attribute(top, '*.md diff=evildriver');
     },
     spring(top) {
-      writeFiles(top, { 'greeting.txt': 'hello driver\n' });
+      writeFiles(top, { 'README.md': 'driver\n' });
       git(top, 'diff');
-      git(top, 'checkout', '--', 'greeting.txt');
+      git(top, 'checkout', '--', 'README.md');
     },
   },
   {
@@ -113,7 +113,7 @@ export const vectors: readonly Vector[] = [
     name: 'merge-driver',
     plant(top, canary) {
       git(top, 'config', 'merge.evil.driver', trap(top, canary, 'merge-driver'));
-      attribute(top, 'merge=evil');
+      attribute(top, '* merge=evil');
     },
   },
   {
@@ -189,21 +189,19 @@ export const vectors: readonly Vector[] = [
   },
 ];
 
-/** Marks every file with a git attribute in the repository's own attributes file. */
-function attribute(top: string, value: string): void {
-  const file = join(gitDirOf(top), 'info', 'attributes');
+/** Gives files a git attribute by the repository's own attributes file. */
+function attribute(top: string, line: string): void {
   mkdirSync(join(gitDirOf(top), 'info'), { recursive: true });
-  writeFileSync(file, `* ${value}\n`);
+  appendFileSync(join(gitDirOf(top), 'info', 'attributes'), `${line}\n`);
 }
 
-function touchAndStatus(top: string): void {
-  writeFiles(top, { 'greeting.txt': 'hello filter\n' });
+function editAndAdd(top: string, path: string): void {
+  writeFiles(top, { [path]: 'edited\n' });
   try {
-    git(top, 'add', 'greeting.txt');
+    git(top, 'add', path);
   } catch {
     // A filter that fails is one that ran.
   }
-  writeFiles(top, { 'greeting.txt': 'hello world\n' });
 }
 
 function trap(top: string, canary: string, name: string, then = 'exit 0'): string {

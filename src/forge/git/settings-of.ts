@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type { Checkout } from './checkout.ts';
@@ -20,21 +21,23 @@ const harmless = new Set([
   'core.trustctime',
 ]);
 
-/** Reads `config` and `config.worktree` of a checkout as data: `--file` follows no include and runs nothing. */
+/** Reads `config` and `config.worktree` of a checkout as data. */
 export async function readSettings(git: Git, checkout: Checkout): Promise<GitSettings> {
-  const settings = new Map<string, string>();
-  for (const file of [join(checkout.commonDir, 'config'), join(checkout.gitDir, 'config.worktree')]) {
-    const place = { gitDir: '/nonexistent' };
-    const records = await gitRecords(git, place, ['config', '--file', file, '--no-includes', '--null', '--list']).catch(
-      () => [],
-    );
-    for (const record of records) {
+  const files = [join(checkout.commonDir, 'config'), join(checkout.gitDir, 'config.worktree')];
+  const maps = await Promise.all(files.filter((file) => existsSync(file)).map((file) => readSettingsFile(git, file)));
+  return new Map(maps.flatMap((map) => [...map]));
+}
+
+/** Reads one configuration file as data: `--file` follows no include and runs nothing. Missing or broken = empty. */
+export async function readSettingsFile(git: Git, file: string): Promise<GitSettings> {
+  const args = ['config', '--file', file, '--no-includes', '--null', '--list'];
+  const records = await gitRecords(git, { gitDir: '/nonexistent' }, args).catch(() => []);
+  return new Map(
+    records.map((record) => {
       const at = record.indexOf('\n');
-      if (at < 0) settings.set(record, 'true');
-      else settings.set(record.slice(0, at), record.slice(at + 1));
-    }
-  }
-  return settings;
+      return at < 0 ? [record, 'true'] : [record.slice(0, at), record.slice(at + 1)];
+    }),
+  );
 }
 
 /** The part of `settings` that a view takes over. */

@@ -5,6 +5,7 @@ import { Fault } from '../../kernel/index.ts';
 import { type Checkout, readHead, readRef } from './checkout.ts';
 import type { Git } from './git.ts';
 import { readRegular } from './read-regular.ts';
+import type { PersonSettings } from './person-settings.ts';
 import type { GitPlace } from './run-git.ts';
 import { type GitSettings, harmlessSettings, readSettings } from './settings-of.ts';
 
@@ -23,21 +24,31 @@ export interface View {
   close(): Promise<void>;
 }
 
-/** Opens a view in a fresh folder below `scratch`. `refs` are copied besides HEAD's branch. Close it when done. */
+/** What a view is to show. */
+export interface ViewOptions {
+  /** Refs that are copied besides HEAD's branch. */
+  refs?: readonly string[];
+  /** Whether the index is copied, for comparing files. Default true. */
+  withIndex?: boolean;
+  /** What the person in front of the checkout set for all their repositories. */
+  person?: PersonSettings;
+}
+
+/** Opens a view in a fresh folder below `scratch`. Close it when done. */
 export async function openView(
   git: Git,
   checkout: Checkout,
   scratch: string,
-  refs: readonly string[] = [],
+  options: ViewOptions = {},
 ): Promise<View> {
   await mkdir(scratch, { recursive: true, mode: 0o700 });
   const gitDir = await mkdtemp(join(scratch, 'view-'));
   const close = (): Promise<void> => rm(gitDir, { recursive: true, force: true });
   try {
     const settings = await readSettings(git, checkout);
-    await writeSkeleton(gitDir, checkout, settings);
-    await copyRefs(gitDir, checkout, refs);
-    await copyIndex(gitDir, checkout);
+    await writeSkeleton(gitDir, checkout, settings, options.person);
+    await copyRefs(gitDir, checkout, options.refs ?? []);
+    if (options.withIndex !== false) await copyIndex(gitDir, checkout);
     const place = { gitDir };
     return { checkout, settings, place, withFiles: { gitDir, workTree: checkout.top }, close };
   } catch (error) {
@@ -46,7 +57,12 @@ export async function openView(
   }
 }
 
-async function writeSkeleton(gitDir: string, checkout: Checkout, settings: GitSettings): Promise<void> {
+async function writeSkeleton(
+  gitDir: string,
+  checkout: Checkout,
+  settings: GitSettings,
+  person: PersonSettings | undefined,
+): Promise<void> {
   const objects = join(checkout.commonDir, 'objects');
   if (/[\n"]/.test(objects))
     throw new Fault(
@@ -57,16 +73,19 @@ async function writeSkeleton(gitDir: string, checkout: Checkout, settings: GitSe
   await mkdir(join(gitDir, 'refs', 'heads'), { recursive: true });
   await mkdir(join(gitDir, 'info'));
   await writeFile(join(gitDir, 'objects', 'info', 'alternates'), `${objects}\n`);
-  await writeFile(join(gitDir, 'config'), viewConfig(settings));
+  await writeFile(join(gitDir, 'config'), viewConfig(settings, person));
   for (const name of ['info/exclude', 'info/sparse-checkout', 'shallow']) {
     const content = await readRegular(join(checkout.commonDir, name));
     if (content) await writeFile(join(gitDir, name), content);
   }
 }
 
-function viewConfig(settings: GitSettings): string {
+function viewConfig(settings: GitSettings, person: PersonSettings | undefined): string {
   const isSha256 = settings.get('extensions.objectformat') === 'sha256';
-  const core = harmlessSettings(settings).map(([key, value]) => `\t${key.slice('core.'.length)} = ${value}\n`);
+  // The repository's own words stand above those of the person.
+  const harmless = new Map([...(person?.settings ?? []), ...harmlessSettings(settings)]);
+  const core = [...harmless].map(([key, value]) => `\t${key.slice('core.'.length)} = ${value}\n`);
+  if (person?.excludesFile) core.push(`\texcludesFile = ${JSON.stringify(person.excludesFile)}\n`);
   const extensions = isSha256 ? '[extensions]\n\tobjectformat = sha256\n' : '';
   return `[core]\n\trepositoryformatversion = ${isSha256 ? 1 : 0}\n\tbare = false\n${core.join('')}${extensions}`;
 }

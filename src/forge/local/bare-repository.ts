@@ -3,18 +3,14 @@ import { dirname, join } from 'node:path';
 
 import { newId } from '../../kernel/index.ts';
 import type { Forge } from '../forge.ts';
-import { gitText, runGit } from '../git/index.ts';
+import { gitText, locateCheckout, readRegularText, readSettings, runGit } from '../git/index.ts';
 import { branchRef, forgePlace, type ForgeRepository } from '../repository.ts';
 
 /**
  * Makes the bare repository of the local forge when it is not there. Its files are readable by others, so that a sandbox
  * with another user id can borrow objects from it; the folder above is not (X-3, X-4). Safe to repeat after a crash.
  */
-export async function ensureBareRepository(
-  forge: Forge,
-  repository: ForgeRepository,
-  objectFormat: 'sha1' | 'sha256' = 'sha1',
-): Promise<void> {
+export async function ensureBareRepository(forge: Forge, repository: ForgeRepository): Promise<void> {
   if (
     await stat(join(repository.forgeDir, 'HEAD')).then(
       () => true,
@@ -31,7 +27,7 @@ export async function ensureBareRepository(
     '--bare',
     '--template=',
     '--shared=0644',
-    `--object-format=${objectFormat}`,
+    `--object-format=${await objectFormatOf(forge, repository)}`,
     `--initial-branch=${repository.base}`,
   ];
   await runGit(forge.git, { gitDir: fresh }, [...args, fresh]);
@@ -49,6 +45,20 @@ export async function ensureBareRepository(
     )
       throw error;
   }
+}
+
+/** How the forge's repository names objects, as its own configuration says. */
+export async function objectFormatIn(repository: Pick<ForgeRepository, 'forgeDir'>): Promise<'sha1' | 'sha256'> {
+  const config = (await readRegularText(join(repository.forgeDir, 'config'))) ?? '';
+  return /^\s*objectformat\s*=\s*sha256/im.test(config) ? 'sha256' : 'sha1';
+}
+
+/** The operator's checkout decides how objects are named; both must agree. */
+async function objectFormatOf(forge: Forge, repository: ForgeRepository): Promise<string> {
+  const located = await locateCheckout(repository.operatorPath);
+  if (!located.ok) return 'sha1';
+  const format = (await readSettings(forge.git, located.value)).get('extensions.objectformat');
+  return format === 'sha256' ? 'sha256' : 'sha1';
 }
 
 /** The commit at the tip of the forge's base; `undefined` before the first import. */

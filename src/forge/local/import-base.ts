@@ -1,6 +1,6 @@
 import { ok, refuse, type Result } from '../../kernel/index.ts';
-import type { Forge } from '../forge.ts';
-import { locateCheckout, openView, readRef, runGit } from '../git/index.ts';
+import { type Forge, viewCheckout } from '../forge.ts';
+import { locateCheckout, readRef, runGit } from '../git/index.ts';
 import { branchRef, forgePlace, type ForgeRepository } from '../repository.ts';
 import { baseTip, ensureBareRepository, isAncestor, resolveRef } from './bare-repository.ts';
 import { commitTree, mergeTrees } from './merge-trees.ts';
@@ -42,7 +42,8 @@ export async function applyBaseSync(
   move: BaseSync & { kind: 'move' },
 ): Promise<Result<{ base: string }>> {
   const current = await baseTip(forge, repository);
-  if (current && (await isAncestor(forge, repository, move.to, current))) return ok({ base: current });
+  const isBefore = (current ?? null) === move.from;
+  if (!isBefore && current && (await isAncestor(forge, repository, move.to, current))) return ok({ base: current });
   const moved = await updateRefs(forge, repository, [
     { do: 'set', ref: branchRef(repository.base), to: move.to, old: move.from },
     { do: 'set', ref: syncedRef(repository.base), to: move.operator },
@@ -69,10 +70,9 @@ async function fetchOperatorBase(forge: Forge, repository: ForgeRepository): Pro
       'base_missing',
       `${repository.operatorPath} has no branch ${repository.base} any more. Create it again, or register the repository with another base.`,
     );
-  const view = await openView(forge.git, located.value, forge.folders.scratch, [ref]);
+  const view = await viewCheckout(forge, located.value, { refs: [ref], withIndex: false });
   try {
-    const isSha256 = view.settings.get('extensions.objectformat') === 'sha256';
-    await ensureBareRepository(forge, repository, isSha256 ? 'sha256' : 'sha1');
+    await ensureBareRepository(forge, repository);
     if ((await resolveRef(forge, repository, operatorRef(repository.base))) === tip) return ok(tip);
     const args = ['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '--update-shallow', view.place.gitDir];
     await runGit(forge.git, forgePlace(repository), [...args, `+${ref}:${operatorRef(repository.base)}`], {
@@ -88,12 +88,19 @@ async function fetchOperatorBase(forge: Forge, repository: ForgeRepository): Pro
 async function planSync(forge: Forge, repository: ForgeRepository, operator: string): Promise<BaseSync> {
   const from = await baseTip(forge, repository);
   if (!from) return { kind: 'move', how: 'initial', from: null, to: operator, operator };
-  if (await isAncestor(forge, repository, operator, from)) return { kind: 'current', base: from, operator };
+  const synced = await resolveRef(forge, repository, syncedRef(repository.base));
+  if (operator === from) {
+    // Both are at one commit: from here on the operator may take it back.
+    if (synced !== from)
+      await updateRefs(forge, repository, [{ do: 'set', ref: syncedRef(repository.base), to: from }]);
+    return { kind: 'current', base: from, operator };
+  }
+  const isBehind = await isAncestor(forge, repository, operator, from);
+  if (isBehind && synced !== from) return { kind: 'current', base: from, operator };
   if (await isAncestor(forge, repository, from, operator))
     return { kind: 'move', how: 'fast-forward', from, to: operator, operator };
   // Nothing of ours is on top of what the operator had, and the operator rewrote it: theirs is the base.
-  if ((await resolveRef(forge, repository, syncedRef(repository.base))) === from)
-    return { kind: 'move', how: 'rewritten', from, to: operator, operator };
+  if (synced === from) return { kind: 'move', how: 'rewritten', from, to: operator, operator };
   const merged = await mergeTrees(forge, repository, from, operator);
   if (merged.kind === 'conflict') {
     const command = takeOverCommand(repository, { isOnBase: true, hasOwnCommits: true });

@@ -3,13 +3,12 @@ import { dirname, join } from 'node:path';
 
 import { Fault } from '../../kernel/index.ts';
 import { operationInProgress } from '../detect-repository.ts';
-import type { Forge } from '../forge.ts';
+import { type Forge, viewCheckout } from '../forge.ts';
 import {
   type Checkout,
   gitRecords,
   gitText,
   locateCheckout,
-  openView,
   readHead,
   readRef,
   readRegularText,
@@ -44,7 +43,7 @@ async function fastForwardInTurn(forge: Forge, repository: ForgeRepository, to: 
   const from = await readRef(checkout, branchRef(repository.base));
   if (from === to) return { outcome: 'already', to };
   if (!from) return left(repository, `branch ${repository.base} is gone`);
-  const view = await openView(forge.git, checkout, forge.folders.scratch, [branchRef(repository.base)]);
+  const view = await viewCheckout(forge, checkout, { refs: [branchRef(repository.base)] });
   try {
     const reason = await whyNot(forge, repository, view, from, to);
     if (reason) return left(repository, reason, checkout, reason === ownCommits(repository));

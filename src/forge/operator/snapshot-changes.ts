@@ -1,10 +1,9 @@
 import { ok, refuse, type Result } from '../../kernel/index.ts';
-import type { Forge } from '../forge.ts';
+import { type Forge, viewCheckout } from '../forge.ts';
 import {
   type GitIdentity,
   gitText,
   locateCheckout,
-  openView,
   readHead,
   readRef,
   readStatus,
@@ -39,7 +38,7 @@ export async function snapshotChanges(
       'not_on_base',
       `${repository.operatorPath} is not at the tip of ${repository.base}; check it out, or commit the work and leave --with-changes out.`,
     );
-  const view = await openView(forge.git, located.value, forge.folders.scratch);
+  const view = await viewCheckout(forge, located.value);
   try {
     const status = await readStatus(forge.git, view.withFiles);
     if (status.unmerged.length > 0)

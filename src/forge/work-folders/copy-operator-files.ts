@@ -2,8 +2,8 @@ import { constants } from 'node:fs';
 import { chown, mkdir, open, realpath, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-import type { Forge } from '../forge.ts';
-import { gitRecords, locateCheckout, openView, readRegular } from '../git/index.ts';
+import { type Forge, viewCheckout } from '../forge.ts';
+import { type Checkout, gitRecords, locateCheckout, readRegular } from '../git/index.ts';
 import { type ForgeRepository, forgePlace } from '../repository.ts';
 import { readBlob } from '../read-config.ts';
 import type { RepositoryConfig } from '../repository-config.ts';
@@ -39,12 +39,8 @@ async function worktreeInclude(forge: Forge, repository: ForgeRepository): Promi
   return (text ?? '').split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'));
 }
 
-async function matchingFiles(
-  forge: Forge,
-  checkout: Parameters<typeof openView>[1],
-  patterns: string[],
-): Promise<string[]> {
-  const view = await openView(forge.git, checkout, forge.folders.scratch);
+async function matchingFiles(forge: Forge, checkout: Checkout, patterns: string[]): Promise<string[]> {
+  const view = await viewCheckout(forge, checkout);
   try {
     const excludes = patterns.map((pattern) => `--exclude=${pattern}`);
     return await gitRecords(forge.git, view.withFiles, ['ls-files', '--others', '--ignored', '-z', ...excludes]);

@@ -1,11 +1,11 @@
-import { chmod, copyFile, mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, chmod, copyFile, mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { giveToOwner, type Sandbox } from '../../sandbox/index.ts';
 import type { Forge } from '../forge.ts';
-import { type GitIdentity, gitText, runGit } from '../git/index.ts';
-import { baseTip } from '../local/bare-repository.ts';
-import { branchRef, type ForgeRepository, forgePlace } from '../repository.ts';
+import { type GitIdentity, runGit } from '../git/index.ts';
+import { baseTip, objectFormatIn } from '../local/bare-repository.ts';
+import { branchRef, type ForgeRepository } from '../repository.ts';
 import { excludeFile, type WorkFolder, workFolderAt } from './work-folder.ts';
 
 /**
@@ -58,7 +58,7 @@ async function makeClone(
   const fresh = await mkdtemp(join(folder.root, 'new-'));
   const gitDir = join(fresh, '.git');
   const umask = '022';
-  const format = await gitText(forge.git, forgePlace(repository), ['rev-parse', '--show-object-format']);
+  const format = await objectFormatIn(repository);
   const init = [
     'init',
     '--quiet',
@@ -72,14 +72,13 @@ async function makeClone(
   await writeFile(join(gitDir, 'objects', 'info', 'alternates'), `${join(repository.forgeDir, 'objects')}\n`);
   await copyFile(join(repository.forgeDir, 'shallow'), join(gitDir, 'shallow')).catch(() => {});
   const place = { gitDir, workTree: fresh };
-  const settings: [string, string][] = [
-    ['remote.origin.url', repository.forgeDir],
-    ['remote.origin.fetch', '+refs/heads/*:refs/remotes/origin/*'],
-    ['user.name', identity.name],
-    ['user.email', identity.email],
+  const quote = quoteConfigValue;
+  const config = [
+    `[remote "origin"]\n\turl = ${quote(repository.forgeDir)}\n\tfetch = +refs/heads/*:refs/remotes/origin/*`,
+    `[user]\n\tname = ${quote(identity.name)}\n\temail = ${quote(identity.email)}`,
+    `[core]\n\texcludesFile = ${quote(excludeFile(folder))}\n`,
   ];
-  for (const [key, value] of settings)
-    await runGit(forge.git, { gitDir }, ['config', '--file', join(gitDir, 'config'), key, value]);
+  await appendFile(join(gitDir, 'config'), config.join('\n'));
   const base = await baseTip(forge, repository);
   if (base) await runGit(forge.git, place, ['update-ref', `refs/remotes/origin/${repository.base}`, base]);
   if (folder.branch === undefined)
@@ -92,13 +91,17 @@ async function makeClone(
 
 /** Git's configuration in the private home: identity, leave to read the forge as another user, no collection of garbage. */
 function privateGitConfig(repository: ForgeRepository, folder: WorkFolder, identity: GitIdentity): string {
-  const quote = (text: string): string => `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+  const quote = quoteConfigValue;
   return [
     `[user]\n\tname = ${quote(identity.name)}\n\temail = ${quote(identity.email)}`,
     `[safe]\n\tdirectory = ${quote(repository.forgeDir)}\n\tdirectory = ${quote(folder.clone)}`,
     `[core]\n\texcludesFile = ${quote(excludeFile(folder))}`,
     '[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n[advice]\n\tdetachedHead = false\n',
   ].join('\n');
+}
+
+function quoteConfigValue(text: string): string {
+  return `"${text.replaceAll(/[\\"]/g, (char) => `\\${char}`).replaceAll('\n', ' ')}"`;
 }
 
 /** Gives what the sandbox may write to the user that it runs as (X-4). */

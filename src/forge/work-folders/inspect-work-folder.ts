@@ -3,10 +3,10 @@ import { join } from 'node:path';
 
 import { ok, type Result } from '../../kernel/index.ts';
 import type { Forge } from '../forge.ts';
-import { type GitPlace, gitText, readStatus, runGit } from '../git/index.ts';
-import { baseTip } from '../local/bare-repository.ts';
+import { type GitPlace, readStatus, runGit } from '../git/index.ts';
+import { baseTip, objectFormatIn } from '../local/bare-repository.ts';
 import { commitsAhead } from '../local/changed-files.ts';
-import { type ForgeRepository, forgePlace } from '../repository.ts';
+import type { ForgeRepository } from '../repository.ts';
 import { fetchFromClone } from './fetch-from-clone.ts';
 import { unreadable } from './take-branch.ts';
 import { excludeFile, type InSandbox, type WorkFolder } from './work-folder.ts';
@@ -91,8 +91,7 @@ async function inServerIndex<T>(
     await mkdir(join(gitDir, 'objects', 'info'), { recursive: true });
     await writeFile(join(gitDir, 'objects', 'info', 'alternates'), `${join(repository.forgeDir, 'objects')}\n`);
     await writeFile(join(gitDir, 'HEAD'), head ? `${head}\n` : 'ref: refs/heads/none\n');
-    const format = await gitText(forge.git, forgePlace(repository), ['rev-parse', '--show-object-format']);
-    const isSha256 = format === 'sha256';
+    const isSha256 = (await objectFormatIn(repository)) === 'sha256';
     const config = `[core]\n\trepositoryformatversion = ${isSha256 ? 1 : 0}\n\tbare = false\n\texcludesFile = ${JSON.stringify(excludeFile(folder))}\n`;
     await writeFile(join(gitDir, 'config'), isSha256 ? `${config}[extensions]\n\tobjectformat = sha256\n` : config);
     if (head) await runGit(forge.git, place, ['read-tree', '-i', '-m', head]);

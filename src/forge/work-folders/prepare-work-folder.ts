@@ -66,9 +66,11 @@ export async function prepareWorkFolder(
     if (!ran.ok) return ran;
     how = 'ran';
   }
-  const made = how === 'nothing-to-do' ? { outputs: [], altered: [] } : await lookAtOutputs(forge, repository, folder);
+  const isTouched = how !== 'nothing-to-do' || copied.length > 0;
+  const made = isTouched ? await lookAtOutputs(forge, repository, folder) : { outputs: [], altered: [] };
+  const outputs = made.outputs.filter((path) => !copied.includes(path));
   if (how === 'ran' && setupKey && (await isBaseCommit(forge, repository, folder.startCommit)))
-    await keepSetup(forge, folder, setupKey, made.outputs);
+    await keepSetup(forge, folder, setupKey, outputs);
   const durationMs = forge.clock.monotonic() - startedAt;
   const prepared: PreparedFolder = { how, setupKey, copied, alteredFiles: made.altered, durationMs, logs };
   await writeFile(`${marker}.new`, JSON.stringify(prepared));
