@@ -3,6 +3,7 @@ export type { CommandEntry, CommandModule, Verb } from './command-table.ts';
 export { aliases, commands } from './command-table.ts';
 export type { CliContext, CommonOptions } from './context.ts';
 export { createContext } from './context.ts';
+export { describeCli } from './describe-cli.ts';
 export type { CliIo } from './io.ts';
 export type { Outcome } from './outcome.ts';
 export { CommandFailure, exitCodes, failureOf, failWith } from './outcome.ts';

@@ -36,6 +36,7 @@ export async function setupApi(options: { events?: EventSource } = {}) {
       return found && { sessionId: `session-${found[0]}`, generation: 1, role: found[0] as keyof typeof tokens };
     },
     sandboxHolds: () => true,
+    passphraseCost: 4,
   });
   const operator = mustOk(await access.addFirstOperator({ name: 'ada', passphrase }));
   mustOk(await access.addUser({ name: 'vic', role: 'viewer', passphrase }, { kind: 'system', id: 'test' }));

@@ -33,6 +33,7 @@ async function setup(open: () => Promise<TestStore> = openTestSqlite, options: {
     lookUpSession: async (hash) =>
       hash === hashSecret(sessionToken) ? { sessionId: 's-1', generation: 2, role: 'author' } : undefined,
     sandboxHolds: () => options.sandboxHolds ?? true,
+    passphraseCost: 4,
   });
   const operator = mustOk(await access.addFirstOperator({ name: 'Ada', passphrase }));
   const atSocket = (proof?: string) => access.identify({ door: 'operator-socket', bearer: operatorToken, proof });
@@ -61,6 +62,7 @@ describe('the first operator', () => {
       operatorToken: newSecret(),
       lookUpSession: async () => undefined,
       sandboxHolds: () => true,
+      passphraseCost: 4,
     });
     expect(await access.hasOperator()).toBe(false);
     const old = mustOk(await access.openFirstRun());

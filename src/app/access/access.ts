@@ -47,11 +47,13 @@ export interface AccessParts {
   lookUpSession: LookUpSession;
   /** Whether "no agent can decide" is true now; `unlock` is off while it is not. */
   sandboxHolds: () => boolean;
+  /** log2 of scrypt's N for new passphrases; default 15. Only tests take less. */
+  passphraseCost?: number;
 }
 
 /** Puts the parts of access together. */
 export function createAccess(parts: AccessParts): Access {
-  const { store } = parts;
+  const { store, passphraseCost: cost } = parts;
   const recordRefusal = createRefusalLog(store);
 
   const verified = async (attempt: { name?: string | undefined; passphrase: string; way: string }) => {
@@ -65,15 +67,15 @@ export function createAccess(parts: AccessParts): Access {
   return {
     hasOperator: () => hasOperator(store),
     openFirstRun: () => openFirstRun(store),
-    claimFirstRun: (claim) => claimFirstRun(store, claim),
+    claimFirstRun: (claim) => claimFirstRun(store, claim, cost),
     addFirstOperator: (user) =>
       addUser(
         store,
         { ...user, role: 'operator' },
         { kind: 'operator', id: user.name.toLowerCase(), channel: 'terminal' },
-        { firstOnly: true },
+        { firstOnly: true, cost },
       ),
-    addUser: (user, actor) => addUser(store, user, actor),
+    addUser: (user, actor) => addUser(store, user, actor, { cost }),
     listUsers: () => listUsers(store),
     async logIn(attempt) {
       const user = await verified({ ...attempt, way: 'console' });

@@ -36,10 +36,11 @@ export async function openFirstRun(store: Store): Promise<Result<{ secret: strin
 export async function claimFirstRun(
   store: Store,
   claim: { secret: string; name: string; passphrase: string },
+  cost?: number,
 ): Promise<Result<UserView>> {
   const actor: Actor = { kind: 'operator', id: claim.name.toLowerCase(), channel: 'console' };
   const user = { name: claim.name, role: 'operator' as const, passphrase: claim.passphrase };
-  return addUser(store, user, actor, { firstOnly: true, inTx: (tx) => useSecret(tx, claim.secret) });
+  return addUser(store, user, actor, { firstOnly: true, cost, inTx: (tx) => useSecret(tx, claim.secret) });
 }
 
 async function useSecret(tx: Tx, secret: string): Promise<Result<undefined>> {

@@ -3,11 +3,14 @@ import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 /** Cost of one guess: N = 2^15, r = 8, p = 1 (32 MiB, some 60 ms). */
 const cost = { logN: 15, r: 8, p: 1, length: 32 } as const;
 
-/** Hashes a passphrase for the store; never inside a transaction, because it waits. */
-export async function hashPassphrase(passphrase: string): Promise<string> {
+/** log2 of scrypt's N that instances use. */
+export const defaultPassphraseCost = cost.logN;
+
+/** Hashes a passphrase for the store with 2^`logN` rounds; never inside a transaction, because it waits. */
+export async function hashPassphrase(passphrase: string, logN: number = defaultPassphraseCost): Promise<string> {
   const salt = randomBytes(16);
-  const hash = await derive(passphrase, salt, cost);
-  return ['scrypt', cost.logN, cost.r, cost.p, salt.toString('base64url'), hash.toString('base64url')].join('$');
+  const hash = await derive(passphrase, salt, { ...cost, logN });
+  return ['scrypt', logN, cost.r, cost.p, salt.toString('base64url'), hash.toString('base64url')].join('$');
 }
 
 /** Whether `passphrase` gives `stored`, in constant time. Without a stored hash the same work is done and the answer is no. */

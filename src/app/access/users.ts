@@ -32,11 +32,11 @@ export async function addUser(
   store: Store,
   user: NewUser,
   actor: Actor,
-  options: { firstOnly?: boolean; inTx?: (tx: Tx) => Promise<Result<undefined>> } = {},
+  options: { firstOnly?: boolean; cost?: number | undefined; inTx?: (tx: Tx) => Promise<Result<undefined>> } = {},
 ): Promise<Result<UserView>> {
   const fault = userFault(user);
   if (fault) return refuse('invalid', 'invalid_user', fault);
-  const passphraseHash = await hashPassphrase(user.passphrase);
+  const passphraseHash = await hashPassphrase(user.passphrase, options.cost);
   return store.tx(async (tx) => {
     if (options.firstOnly && (await operatorCount(tx)) > 0) {
       return refuse('wrong-state', 'operator_exists', 'An operator exists already; log in with the passphrase.');
