@@ -160,8 +160,9 @@ function judgePlain(words: readonly ShellWord[], places: Places): JudgedCommand 
   if (pathChangers.has(program))
     return { ...base, class: changesInside(words.slice(1), places) ? 'edit' : 'unmatched' };
   if (program === 'export' && exportsHarmless(words.slice(1))) return { ...base, class: 'read' };
-  const isNamed =
-    !neverStanding.has(basename(program)) && words[0]?.isStatic === true && !hasOptionFirst(words.slice(1));
+  // A reader with arguments that write is no program that a standing yes could be given to.
+  const isKnownReader = program in readers || program === 'uniq' || program === 'date';
+  const isNamed = !isKnownReader && !neverStanding.has(basename(program)) && !hasOptionFirst(words.slice(1));
   return { ...base, class: isNamed ? 'named' : 'unmatched' };
 }
 

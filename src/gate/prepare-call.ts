@@ -10,6 +10,9 @@ import type { GatePolicy } from './policy.ts';
 import { canonicalText, previewOf } from './preview.ts';
 import { redactSecrets } from './redact.ts';
 
+/** Longer arguments are not kept; their digest is. */
+const maxKeptArguments = 256 * 1024;
+
 /**
  * All that is judged before the transaction: the parts of the call under the policy, its digests and its preview. Reads the
  * disk (symbolic links, files that a waiting command would run), so it is called outside of `store.tx`.
@@ -40,7 +43,9 @@ export function prepareCall(call: GateCall, policy: GatePolicy): PreparedCall {
       files,
     }),
     preview: previewOf(call.rawInput, call.tool.title),
-    ...(call.rawInput === undefined ? {} : { maskedArguments: redactSecrets(argumentsText).text }),
+    ...(call.rawInput === undefined || argumentsText.length > maxKeptArguments
+      ? {}
+      : { maskedArguments: redactSecrets(argumentsText).text }),
   };
 }
 

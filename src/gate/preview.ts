@@ -25,21 +25,36 @@ const invisible =
 /** More white space in a row than a line has reason for; it could push what follows out of sight. */
 const longSpace = / {17,}|\n{4,}/g;
 
+/** More of the original than this is not even looked at for the preview. */
+const maxConsidered = 3 * maxPreviewLength;
+
 /** Makes the preview of `value`: a text as it is, anything else as JSON with two spaces. */
 export function previewOf(value: Json | undefined, title: string): CallPreview {
   const original = value === undefined ? title : textOf(value);
-  const { text: masked, maskedCount } = redactSecrets(original);
+  const considered = cutAtSpace(original);
+  const { text: masked, maskedCount } = redactSecrets(considered);
   const visible = makeVisible(masked);
-  const characters = [...visible];
-  const isComplete = characters.length <= maxPreviewLength;
+  const isComplete = considered.length === original.length && visible.length <= maxPreviewLength;
   return {
-    text: isComplete ? visible : `${characters.slice(0, maxPreviewLength).join('')}…`,
-    length: [...original].length,
+    text: isComplete ? visible : `${visible.slice(0, maxPreviewLength).toWellFormed()}…`,
+    length: countCharacters(original),
     hash: sha256(value === undefined ? title.toWellFormed() : canonicalText(value)),
     maskedCount,
     isComplete,
     hasArguments: value !== undefined,
   };
+}
+
+/** Cuts a long text between words, so that no half secret escapes the mask. */
+function cutAtSpace(text: string): string {
+  if (text.length <= maxConsidered) return text;
+  return text.slice(0, Math.max(0, text.slice(0, maxConsidered).search(/[^A-Za-z0-9_-][A-Za-z0-9_-]*$/)));
+}
+
+function countCharacters(text: string): number {
+  let pairs = 0;
+  for (let at = 0; at < text.length; at++) if ((text.charCodeAt(at) & 0xfc00) === 0xd800) pairs += 1;
+  return text.length - pairs;
 }
 
 /** Writes out every character that a screen would hide or reorder, and the length of long white space. */

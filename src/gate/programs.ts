@@ -164,7 +164,7 @@ export function outsideEffect(words: readonly string[]): string | undefined {
 
 const mentioned = new RegExp(
   String.raw`(?:^|[\s;&|("'\`/])(?:(${[...outsidePrograms].join('|')})|(?:${Object.entries(outsideSubcommands)
-    .map(([program, subcommands]) => String.raw`${program}\s[^;&|\n]*\b(?:${subcommands.join('|')})`)
+    .map(([program, subcommands]) => String.raw`${program}\s[^;&|\n]{0,500}\b(?:${subcommands.join('|')})`)
     .join('|')}))(?=$|[\s;&|)"'\`])`,
   'm',
 );

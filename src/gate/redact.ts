@@ -6,7 +6,7 @@ export interface Redacted {
 
 /** Tokens that say what they are; none of them can be a command or a path. */
 const knownTokens: readonly RegExp[] = [
-  /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
+  /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g,
   /\bgh[pousr]_[A-Za-z0-9]{20,255}\b/g,
   /\bgithub_pat_[A-Za-z0-9_]{20,255}\b/g,
   /\bglpat-[A-Za-z0-9_-]{20,64}\b/g,
@@ -15,17 +15,17 @@ const knownTokens: readonly RegExp[] = [
   /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g,
   /\bAIza[A-Za-z0-9_-]{35}\b/g,
   /\bnpm_[A-Za-z0-9]{36}\b/g,
-  /\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\b/g,
+  /\beyJ[A-Za-z0-9_-]{10,500}\.eyJ[A-Za-z0-9_-]{10,8000}\.[A-Za-z0-9_-]{10,2000}\b/g,
 ];
 
 /**
  * `name=value`, `--name value`, `"name": "value"` where the name says that the value is secret. The value ends at white
  * space, quotes and shell operators, so that nothing which follows can hide in it.
  */
-const secretName = String.raw`[A-Za-z0-9_.-]*(?:password|passwd|passphrase|secret|api[_-]?key|access[_-]?key|private[_-]?key|auth[_-]?token|token|credential)[A-Za-z0-9_]*`;
+const secretName = String.raw`(?<![A-Za-z0-9_.-])[A-Za-z0-9_.-]{0,60}(?:password|passwd|passphrase|secret|api[_-]?key|access[_-]?key|private[_-]?key|auth[_-]?token|token|credential)[A-Za-z0-9_]{0,30}`;
 const secretValue = String.raw`[^\s"'\`;|&<>()$\\]{4,}`;
 const named = new RegExp(
-  String.raw`(${secretName}["']?(?:\s*[=:]\s*|\s+)["']?|\bBearer\s+|\bBasic\s+|:\/\/[^\s\/:@"']{1,100}:)(${secretValue})`,
+  String.raw`(${secretName}["']?(?:=|[ \t]*:[ \t]*|[ \t]+)["']?|\bBearer[ \t]+|\bBasic[ \t]+|:\/\/[^\s\/:@"']{1,100}:)(${secretValue})`,
   'gi',
 );
 

@@ -85,5 +85,6 @@ function readDocument(reader: Reader, document: PendingDocument): void {
     lines.push(line);
   }
   document.target.text = lines.join('\n');
+  document.target.isStatic = document.isLiteral || !/[$`\\]/.test(document.target.text);
   if (!document.isLiteral) reader.readBody(reader, document.target.text);
 }
