@@ -156,7 +156,7 @@ function addressOf(io: CliIo, paths: InstancePaths): Address {
     return { socket: bridge ?? operatorSocketOf(paths.home) ?? paths.socket };
   }
   if (url.startsWith('unix:')) return { socket: url.slice('unix:'.length) };
-  if (/^http:\/\//.test(url)) return { url };
+  if (url.startsWith('http://')) return { url };
   throw failWith('invalid', 'bad_url', 'CHANTIER_URL has to be http://127.0.0.1:PORT or unix:/path/to/socket.');
 }
 

@@ -51,9 +51,10 @@ export function createBridgeClient(socketPath: string, token: string): BridgeCli
           if (!isAway(error)) throw error;
           return undefined;
         });
-        if (answer && answer.status < 400) return answer.body as T;
+        if (answer && answer.status < 400) return JSON.parse(answer.text) as T;
         // 503 and 502: the server is starting or its store is away; 5xx beyond that is a real failure.
-        if (answer && answer.status !== 503 && answer.status !== 502) throw new Refused(answer.body as Problem);
+        if (answer && answer.status !== 503 && answer.status !== 502)
+          throw new Refused(JSON.parse(answer.text) as Problem);
         wanted.onAway?.();
         await sleep(waitMs, undefined, { signal: wanted.signal });
       }
@@ -61,7 +62,7 @@ export function createBridgeClient(socketPath: string, token: string): BridgeCli
   };
 }
 
-function tryOnce(socketPath: string, token: string, wanted: BridgeRequest): Promise<{ status: number; body: unknown }> {
+function tryOnce(socketPath: string, token: string, wanted: BridgeRequest): Promise<{ status: number; text: string }> {
   const body = wanted.body === undefined ? undefined : JSON.stringify(wanted.body);
   const headers: Record<string, string> = {
     host: 'localhost',
@@ -89,11 +90,7 @@ function tryOnce(socketPath: string, token: string, wanted: BridgeRequest): Prom
       message.on('data', (chunk: Buffer) => chunks.push(chunk));
       message.once('error', reject);
       message.once('end', () => {
-        try {
-          resolve({ status: message.statusCode ?? 0, body: JSON.parse(Buffer.concat(chunks).toString('utf8')) });
-        } catch (error) {
-          reject(error);
-        }
+        resolve({ status: message.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') });
       });
     });
     sending.end(body);

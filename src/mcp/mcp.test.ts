@@ -48,9 +48,9 @@ async function setup(role = 'author') {
   };
   const up = async (): Promise<void> => {
     server = createServer((request, response) => {
-      void handle(request).then(({ status, body }) => {
-        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-      });
+      void handle(request).then(({ status, body }) =>
+        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body)),
+      );
     });
     await new Promise<void>((resolve) => server!.listen(socket, resolve));
   };

@@ -59,6 +59,12 @@ const submitReview: AgentTool = {
           ['text'],
         ),
       },
+      coverage: {
+        type: 'array',
+        maxItems: 10_000,
+        items: { type: 'string', maxLength: 4096 },
+        description: 'Files of the change that you really read; an approval that leaves one out does not count',
+      },
     },
     ['verdict', 'summary'],
   ),

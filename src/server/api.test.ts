@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { passphrase, setupApi } from './testing.ts';
+import { passphrase, setupApi } from '../../test/server/api-world.ts';
 
 const verdict = 'PUT /api/decisions/some-id/verdict';
 const body = { verdict: 'approve' };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { type EventSource, eventSource, setupApi } from './testing.ts';
+import { type EventSource, eventSource, setupApi } from '../../test/server/api-world.ts';
 
 /** Reads an event stream piece by piece. */
 function reader(answer: Response) {

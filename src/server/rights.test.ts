@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { isMutation, judgeRight, principalKinds, rightOf, rights, type RouteName } from '../wire/index.ts';
-import { setupApi } from './testing.ts';
+import { setupApi } from '../../test/server/api-world.ts';
 
 const routes = Object.keys(rights) as RouteName[];
 

@@ -8,12 +8,7 @@ export function define(command: Command, context: CliContext): void {
   withKey(command.argument('<session>', 'Work key or id of the session').argument('[reason]', 'Why'));
   context.action(command, async ({ args: [session = '', reason], options }) => {
     const path = `/api/sessions/${encodeURIComponent(session)}/pause`;
-    const changed = await context.change<SessionView>(
-      'PUT',
-      path,
-      { ...(reason === undefined ? {} : { reason }) },
-      options,
-    );
+    const changed = await context.change<SessionView>('PUT', path, reason === undefined ? {} : { reason }, options);
     return { json: changed, text: `${changed.workKey}: ${changed.state}` };
   });
 }

@@ -1,11 +1,11 @@
 import { onTestFinished } from 'vitest';
 import { pino } from 'pino';
 
-import { type App, createAccess, type Door, hashSecret, newSecret } from '../app/index.ts';
-import { mustOk, ok, refuse } from '../kernel/index.ts';
-import { openTestSqlite } from '../store/testing.ts';
-import type { EventView, PrincipalKind } from '../wire/index.ts';
-import { buildApi } from './api.ts';
+import { type App, createAccess, type Door, hashSecret, newSecret } from '../../src/app/index.ts';
+import { mustOk, ok, refuse } from '../../src/kernel/index.ts';
+import { openTestSqlite } from '../../src/store/testing.ts';
+import type { EventView, PrincipalKind } from '../../src/wire/index.ts';
+import { buildApi } from '../../src/server/index.ts';
 
 export const passphrase = 'correct horse battery';
 
