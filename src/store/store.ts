@@ -41,7 +41,7 @@ export interface Store {
    * nested, and on SQLite when `fn` waited for anything but the database.
    */
   tx<T>(fn: (tx: Tx) => Promise<T>): Promise<T>;
-  /** For reading outside a transaction: sees committed data only. */
+  /** For reading outside a transaction: sees committed data only. Throws `Error` when used inside one. */
   readonly read: Kysely<Schema>;
   /** Calls `listener` with the subject after each wake-up of `topic`; returns the function that ends it. */
   onWake(topic: string, listener: (subject: string) => void): () => void;

@@ -69,6 +69,12 @@ eachStore((dialect, open) => {
     expect(await store.tx(async () => 2)).toBe(2);
   });
 
+  it('refuses to read beside the transaction from inside it', async () => {
+    const { store } = await open();
+    const peeking = store.tx(() => store.read.selectFrom('setting').selectAll().execute());
+    await expect(peeking).rejects.toThrow('use the `db` of its `tx`');
+  });
+
   it('lets a listener that was set inside a transaction open its own', async () => {
     const { store } = await open();
     const woken = await store.tx(async (tx) => {
@@ -274,13 +280,14 @@ eachStore((dialect, open) => {
   });
 
   only('postgres', 'runs the whole use case again when its connection is killed before COMMIT', async () => {
-    const { store } = await open();
+    const { store, reopen } = await open();
+    const other = await reopen();
     let runs = 0;
     await store.tx(async (tx) => {
       runs += 1;
       await tx.emit(event('a'));
       const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx.db);
-      if (runs === 1) await sql`select pg_terminate_backend(${rows[0]?.pid})`.execute(store.read);
+      if (runs === 1) await sql`select pg_terminate_backend(${rows[0]?.pid})`.execute(other.read);
       await tx.db.selectFrom('setting').selectAll().execute();
     });
     expect(runs).toBe(2);

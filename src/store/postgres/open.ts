@@ -112,7 +112,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     dialect: 'postgres',
     clock,
     tx,
-    read: db,
+    read: nesting.outside(db),
     onWake: hub.on,
     settled: () => sequencer.settled(),
     close() {

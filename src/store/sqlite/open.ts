@@ -42,9 +42,9 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
   const wasUnclean = (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
   const { writer, reader, db } = await openConnections(file, clock, options.backups ?? join(dirname(file), 'backups'));
   if (wasUnclean) void reportDamage(file, options.onDamage);
-  const read = new Kysely<Schema>({ dialect: nodeSqliteDialect(reader) });
   const hub = createWakeHub();
   const nesting = createNestingGuard();
+  const read = nesting.outside(new Kysely<Schema>({ dialect: nodeSqliteDialect(reader) }));
   const takeTurn = createMutex();
   let closed = false;
   let closing: Promise<void> | undefined;
