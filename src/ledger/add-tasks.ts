@@ -2,6 +2,7 @@ import { type Actor, ok, refuse, type Result } from '../kernel/index.ts';
 import { type Tx, voidDecisions } from '../store/index.ts';
 import { tasksStaffingFaults } from './add-job.ts';
 import { settleJob, startProject } from './cascade.ts';
+import { closure } from './dependency-closure.ts';
 import { insertTasks } from './insert-tasks.ts';
 import { tasksTopic } from './move-status.ts';
 import { type InputFault, isObject } from './read-fields.ts';
@@ -45,7 +46,10 @@ export async function addTasks(
   if (faults.length > 0) return validationRefusal(list.length === 1 ? 'task' : 'tasks', faults);
 
   const added = await insertTasks(tx, {
-    ...{ job, tasks, resolved, actor },
+    job,
+    tasks,
+    resolved,
+    actor,
     origin: addition.origin ?? 'api',
     ...(addition.cause ? { cause: addition.cause } : {}),
   });
@@ -70,30 +74,28 @@ export async function addTask(
   return ok({ task: added.value.tasks[0] as TaskRow, warnings: added.value.warnings });
 }
 
-/** The tasks of the job that new ones may name; read only when one names something. */
+/** The tasks of the job that the new ones name, with what is above them; nothing is read when they name none. */
 async function knownTasks(tx: Tx, jobId: string, list: readonly unknown[]): Promise<KnownTasks> {
   const keys = new Set(list.flatMap((task) => (isObject(task) && typeof task.key === 'string' ? [task.key] : [])));
-  const namesOthers = list.some(
-    (task) =>
-      isObject(task) &&
-      Array.isArray(task.blocked_by) &&
-      task.blocked_by.some((name) => typeof name === 'string' && !keys.has(name)),
-  );
-  if (!namesOthers) return { ids: new Map(), blockers: new Map() };
-  const rows = await tx.db.selectFrom('task').select(['id', 'codename']).where('job_id', '=', jobId).execute();
-  const edges = await tx.db
-    .selectFrom('task_dependency')
-    .select(['blocked_task_id', 'blocker_task_id'])
-    .where('job_id', '=', jobId)
-    .execute();
-  const blockers = new Map<string, string[]>();
-  for (const edge of edges) {
-    const list = blockers.get(edge.blocked_task_id);
-    if (list) list.push(edge.blocker_task_id);
-    else blockers.set(edge.blocked_task_id, [edge.blocker_task_id]);
+  const named = new Set<string>();
+  for (const task of list) {
+    if (!isObject(task) || !Array.isArray(task.blocked_by)) continue;
+    for (const name of task.blocked_by as unknown[]) if (typeof name === 'string' && !keys.has(name)) named.add(name);
   }
+  if (named.size === 0) return { ids: new Map(), blockers: new Map() };
+  const names = [...named].slice(0, maxTasksAtOnce);
+  const rows = await tx.db
+    .selectFrom('task')
+    .select(['id', 'codename'])
+    .where('job_id', '=', jobId)
+    .where((eb) => eb.or([eb('codename', 'in', names), eb('id', 'in', names)]))
+    .execute();
   return {
     ids: new Map(rows.flatMap((row) => [[row.id, row.id] as const, [row.codename, row.id] as const])),
-    blockers,
+    blockers: await closure(
+      tx.db,
+      rows.map((row) => row.id),
+      'blockers',
+    ),
   };
 }

@@ -126,22 +126,14 @@ eachStore((dialect, open) => {
     expect((await rows(store)).slice(0, 5)).toEqual([0, 0, 0, 0, 0]);
   });
 
-  it.each([
-    ['abc', false],
-    ['abcd', true],
-    ['a'.repeat(64), true],
-    ['a'.repeat(65), false],
-    ['a--b', true],
-    ['1234', true],
-    ['-abc', false],
-    ['abc-', false],
-    ['Abcd', false],
-    ['abcd\n', false],
-    ['ab_cd', false],
-  ])('judges the codename %j as the rule says (L-33a, decision 2)', async (codename, isFine) => {
+  it('judges codenames as the rule says (L-33a, decision 2)', async () => {
     const { store } = await open();
-    const faults = await faultsOf(store, { ...good, codename });
-    expect(faults).toEqual(isFine ? ['created'] : ['codename bad_codename']);
+    const fine = ['abcd', 'a'.repeat(64), 'a--b', '1234'];
+    const bad = ['abc', 'a'.repeat(65), '-abc', 'abc-', 'Abcd', 'abcd\n', 'ab_cd', '', 'é123'];
+    for (const codename of fine) expect(await faultsOf(store, { ...good, codename }), codename).toEqual(['created']);
+    for (const codename of bad) {
+      expect(await faultsOf(store, { ...good, codename }), codename).toEqual(['codename bad_codename']);
+    }
   });
 
   it('refuses first_tache together with first_taches, and neither (LT-18, L-33e)', async () => {

@@ -59,7 +59,11 @@ export async function createProject(
   });
   const job = await insertJob(tx, { project, job: skeleton.job, resolved, actor, cause, status: skeleton.job.status });
   const { rows, warnings } = await insertTasks(tx, {
-    ...{ job, tasks: skeleton.tasks, resolved, actor, cause },
+    job,
+    tasks: skeleton.tasks,
+    resolved,
+    actor,
+    cause,
     origin: project.origin,
   });
   return ok(

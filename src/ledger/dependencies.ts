@@ -1,7 +1,6 @@
-import { sql } from 'kysely';
-
 import { type Actor, newId, ok, refuse, type Refused, type Result } from '../kernel/index.ts';
 import type { Tx } from '../store/index.ts';
+import { closure } from './dependency-closure.ts';
 import { type Blockers, depths, findPath, maxChain } from './dependency-graph.ts';
 import { tasksTopic, wrongState } from './move-status.ts';
 import { pauseTask } from './pause-work.ts';
@@ -160,7 +159,7 @@ async function graphRefusal(tx: Tx, blocked: TaskRow, blocker: TaskRow): Promise
   if (blocked.id === blocker.id) {
     return refuse('invalid', 'dag_cycle', `Task ${blocked.codename} cannot wait for itself.`, facts);
   }
-  const above = await closure(tx, blocker.id, 'blockers');
+  const above = await closure(tx.db, [blocker.id], 'blockers');
   const path = findPath(above, blocker.id, blocked.id);
   if (path) {
     return refuse(
@@ -170,7 +169,8 @@ async function graphRefusal(tx: Tx, blocked: TaskRow, blocker: TaskRow): Promise
       { ...facts, path },
     );
   }
-  const chain = chainLength(above, blocker.id) + chainLength(await closure(tx, blocked.id, 'dependents'), blocked.id);
+  const chain =
+    chainLength(above, blocker.id) + chainLength(await closure(tx.db, [blocked.id], 'dependents'), blocked.id);
   if (chain <= maxChain) return undefined;
   return refuse(
     'invalid',
@@ -178,25 +178,6 @@ async function graphRefusal(tx: Tx, blocked: TaskRow, blocker: TaskRow): Promise
     `With this edge ${chain} tasks would wait for one another in a row; at most ${maxChain} may.`,
     { ...facts, chain },
   );
-}
-
-/** Edges above (or below) a task, each task visited once, however many ways lead to it. */
-async function closure(tx: Tx, taskId: string, side: 'blockers' | 'dependents'): Promise<Map<string, string[]>> {
-  const [from, to] =
-    side === 'blockers' ? ['blocked_task_id', 'blocker_task_id'] : ['blocker_task_id', 'blocked_task_id'];
-  const { rows } = await sql<{ near: string; far: string }>`
-    with recursive reached(id) as (
-      select id from task where id = ${taskId} union
-      select d.${sql.ref(to ?? '')} from task_dependency d join reached on d.${sql.ref(from ?? '')} = reached.id)
-    select d.${sql.ref(from ?? '')} as near, d.${sql.ref(to ?? '')} as far
-    from task_dependency d join reached on d.${sql.ref(from ?? '')} = reached.id`.execute(tx.db);
-  const edges = new Map<string, string[]>();
-  for (const { near, far } of rows) {
-    const list = edges.get(near);
-    if (list) list.push(far);
-    else edges.set(near, [far]);
-  }
-  return edges;
 }
 
 function chainLength(edges: Blockers, item: string): number {

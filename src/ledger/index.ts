@@ -8,6 +8,8 @@ export type { BenchFigures } from './bench.ts';
 export { benchImport, benchReady } from './bench.ts';
 export { cancelJob, cancelProject, cancelTask } from './cancel-work.ts';
 export { settleJob, settleProject } from './cascade.ts';
+export type { LedgerFault } from './check-ledger.ts';
+export { checkLedger } from './check-ledger.ts';
 export type { Claimant } from './claim-task.ts';
 export { claimNext, claimRework, claimTask } from './claim-task.ts';
 export type { Claim } from './claims.ts';

@@ -1,5 +1,5 @@
 import { forLog, textFault } from '../kernel/index.ts';
-import { type Field, fieldAliases, type FieldSet, isCodename } from './fields.ts';
+import { type Field, fieldAliases, type FieldSet, isCodename, maxText } from './fields.ts';
 
 /** One thing that is wrong with a payload; all are reported together (L-33). */
 export interface InputFault {
@@ -44,9 +44,10 @@ export function readFields(
   const read: ReadFields = { values: {}, references: [] };
   for (const [given, value] of Object.entries(payload)) {
     if (others.includes(given) || value === undefined) continue;
-    const name = fields[given] ? given : (fieldAliases[given] ?? given);
+    const alias = Object.hasOwn(fieldAliases, given) ? fieldAliases[given] : undefined;
+    const name = Object.hasOwn(fields, given) ? given : (alias ?? given);
     const at = path ? `${path}.${given}` : given;
-    const field = fields[name];
+    const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
     if (!field) {
       const known = [...Object.keys(fields), ...others].join(', ');
       faults.push({ path: at, code: 'unknown_field', message: `is not a field here; known are ${known}` });
@@ -101,14 +102,29 @@ function readValue(value: unknown, field: Exclude<Field, { kind: 'reference' }>)
       return fault('unknown_choice', `is ${forLog(value, 40)}; must be one of ${field.of.join(', ')}`);
     }
     case 'json':
-      if (field.shape === 'list' ? Array.isArray(value) : isObject(value)) return JSON.stringify(value);
-      return fault('wrong_type', `must be a JSON ${field.shape}`);
+      return readJson(value, field.shape);
     case 'euros':
       if (value === null) return null;
       if (typeof value === 'number' && Number.isFinite(value) && value >= 0 && value <= 1e9)
         return Math.round(value * 1_000_000);
       return fault('wrong_number', 'must be an amount in euros, 0 or more');
   }
+}
+
+/** JSON that both databases take: bounded, and no text in it that free text may not hold. */
+function readJson(value: unknown, shape: 'object' | 'list'): string | Fault {
+  if (shape === 'list' ? !Array.isArray(value) : !isObject(value)) {
+    return fault('wrong_type', `must be a JSON ${shape}`);
+  }
+  const texts: string[] = [];
+  const written = JSON.stringify(value, (key, member: unknown) => {
+    texts.push(key);
+    if (typeof member === 'string') texts.push(member);
+    return member;
+  });
+  if (written.length > maxText) return fault('bad_text', `is longer than ${maxText} characters`);
+  const wrong = texts.map((text) => textFault(text, { max: maxText })).find((found) => found !== undefined);
+  return wrong ? fault('bad_text', `holds a text that ${wrong}`) : written;
 }
 
 /** Why a codename is none (L-33a). */

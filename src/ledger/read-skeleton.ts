@@ -33,11 +33,7 @@ const noTasks = { ids: new Map<string, string>(), blockers: new Map<string, read
 export function readSkeleton(payload: unknown, faults: InputFault[]): Skeleton {
   const given = isObject(payload) ? payload : {};
   if (!isObject(payload)) faults.push({ path: 'payload', code: 'wrong_type', message: 'must be a JSON object' });
-  const names = [
-    ...['codename', 'first_job', 'first_travail', 'first_tasks', 'first_taches'],
-    'first_task',
-    'first_tache',
-  ];
+  const names = ['codename', 'first_job', 'first_travail', 'first_tasks', 'first_taches', 'first_task', 'first_tache'];
   const project = readFields(given, projectFields, '', faults, names);
   if (given.title === undefined) faults.push({ path: 'title', code: 'missing', message: 'is missing' });
   const codename = readCodename(given.codename, 'codename', faults);

@@ -6,6 +6,9 @@ import { type InputFault, isObject, readFields, type Reference, type Value } fro
 /** Most tasks in one call. */
 export const maxTasksAtOnce = 5000;
 
+/** Most dependencies in one call. */
+export const maxEdgesAtOnce = 50_000;
+
 /** A task of a payload, read but not stored. */
 export interface ReadTask {
   id: string;
@@ -42,6 +45,9 @@ export function readTasks(list: readonly unknown[], path: string, known: KnownTa
       continue;
     }
     const read = readFields(item, taskFields, at, faults, others);
+    if (item.key !== undefined && typeof item.key !== 'string') {
+      faults.push({ path: `${at}.key`, code: 'wrong_type', message: 'must be a text' });
+    }
     if (item.title === undefined) faults.push({ path: `${at}.title`, code: 'missing', message: 'is missing' });
     tasks.push({
       id: newId(),
@@ -102,7 +108,10 @@ function linkTasks(
     }
     task.blockedBy = [...ids];
   }
-  checkGraph(tasks, known, faults);
+  const edges = tasks.reduce((sum, task) => sum + task.blockedBy.length, 0);
+  if (edges <= maxEdgesAtOnce) checkGraph(tasks, known, faults);
+  else
+    faults.push({ path: 'tasks', code: 'too_many', message: `have ${edges} dependencies, at most ${maxEdgesAtOnce}` });
 }
 
 function checkGraph(tasks: readonly ReadTask[], known: KnownTasks, faults: InputFault[]): void {

@@ -1,4 +1,4 @@
-import type { SelectQueryBuilder } from 'kysely';
+import { type SelectQueryBuilder, sql } from 'kysely';
 
 import type { Schema } from '../store/index.ts';
 import type { Db, TaskRow } from './rows.ts';
@@ -21,9 +21,10 @@ export interface ReadyFilter {
 export function readyQuery(db: Db, filter: ReadyFilter): SelectQueryBuilder<Schema, 'task', object> {
   let query = db
     .selectFrom('task')
-    .where('task.status', '=', 'todo')
-    .where('task.open_blockers', '=', 0)
-    .where('task.held', '=', 0)
+    // Literals, not parameters: only so does every planner see that the partial index fits.
+    .where('task.status', '=', sql.lit('todo'))
+    .where('task.open_blockers', '=', sql.lit(0))
+    .where('task.held', '=', sql.lit(0))
     .orderBy('task.priority')
     .orderBy('task.created_at')
     .orderBy('task.seq')

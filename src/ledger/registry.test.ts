@@ -134,7 +134,10 @@ eachStore((_dialect, open) => {
     const add = (codename: string, name: string) =>
       refusedCode(store, (tx) => addClient(tx, { codename, name, emailDomains: ['acme.test'], actor: operator }));
     expect([await add('acme', 'Acme'), await add('acme', 'Acme'), await add('a', 'A'), await add('beta', '')]).toEqual([
-      ...['not refused', 'client_taken', 'bad_client', 'bad_client'],
+      'not refused',
+      'client_taken',
+      'bad_client',
+      'bad_client',
     ]);
     expect(await listClients(store.read)).toHaveLength(1);
     const skill = { kind: 'skill' as const, codename: 'sql', description: 'Queries', actor: operator };

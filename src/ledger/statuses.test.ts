@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 
@@ -67,8 +67,9 @@ eachStore((_dialect, open) => {
   it('refuses statuses of another level by code (LT-3)', async () => {
     const { store } = await open();
     const made = await world(store);
+    const row = await made.project();
     const code = await store.tx(async (tx) => {
-      const project = await moveProject(tx, await made.project(), {
+      const project = await moveProject(tx, row, {
         to: 'review' as ProjectStatus,
         event: 'project.started',
         actor: machine,

@@ -95,7 +95,8 @@ eachStore((dialect, open) => {
       store.tx((tx) => updateProject(tx, { projectId: made.projectId, version, changes, actor: operator }));
     const codes = async (changes: unknown): Promise<string[]> => {
       const result = await update(changes);
-      return result.ok ? [] : (result.refusal.facts?.faults as { code: string }[]).map((fault) => fault.code);
+      const faults = result.ok ? [] : (result.refusal.facts?.faults ?? []);
+      return (faults as { code: string }[]).map((fault) => fault.code);
     };
     expect(await codes({ scope: 'client' })).toEqual(['client_required', 'too_few_agents']);
     expect(await codes({ title: '', status: 'done', priority: 'P7' })).toEqual([
@@ -138,17 +139,20 @@ eachStore((dialect, open) => {
     const made = await world(store);
     const { id: taskId, version } = await made.task('a');
     const changes = {
-      ...{
-        title: 'b',
-        description: 'd',
-        request: 'r',
-        priority: 'P1',
-        scope: 'infra',
-        assignee: 'turing',
-        position: -3,
-      },
-      ...{ tokens_estimated: 7, duration_min_estimated: 8, model_recommended: 'light', visual_intent: 'a red button' },
-      ...{ visual_url: 'http://127.0.0.1/x', repository_id: 'repo-1', base: 'main' },
+      title: 'b',
+      description: 'd',
+      request: 'r',
+      priority: 'P1',
+      scope: 'infra',
+      assignee: 'turing',
+      position: -3,
+      tokens_estimated: 7,
+      duration_min_estimated: 8,
+      model_recommended: 'light',
+      visual_intent: 'a red button',
+      visual_url: 'http://127.0.0.1/x',
+      repository_id: 'repo-1',
+      base: 'main',
     };
     expect(Object.keys(changes).toSorted()).toEqual(Object.keys(taskFields).toSorted());
     const row = mustOk(await store.tx((tx) => updateTask(tx, { taskId, version, changes, actor: operator })));
