@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { mayReach } from './addresses.ts';
 import { type DenialReason, judgeTarget } from './rules.ts';
 import type { WallSession } from './sessions.ts';
+import { askForTunnel, goesUpstream, type UpstreamProxy } from './upstream.ts';
 
 export type Connected =
   | { kind: 'connected'; socket: Socket; host: string }
@@ -25,6 +26,8 @@ export async function connectTarget(session: WallSession, host: string, port: nu
     const cut = rule.address.lastIndexOf(':');
     return dial(session, judgement.host, port, [rule.address.slice(0, cut)], Number(rule.address.slice(cut + 1)));
   }
+  const upstream = session.upstream();
+  if (upstream && goesUpstream(upstream, judgement.host)) return tunnel(session, judgement.host, port, upstream);
   const answers = await lookup(judgement.host, { all: true }).catch((error: Error) => error);
   if (answers instanceof Error) return { kind: 'failed', message: `${judgement.host} could not be resolved` };
   const options = rule.allowPrivate === undefined ? {} : { allowPrivate: rule.allowPrivate };
@@ -37,6 +40,15 @@ export async function connectTarget(session: WallSession, host: string, port: nu
 export function deny(session: WallSession, host: string, port: number, reason: DenialReason): Connected {
   session.denied({ host, port }, reason);
   return { kind: 'denied', reason };
+}
+
+/** Through the machine's own proxy: it resolves the name, so only the name is judged here. */
+async function tunnel(session: WallSession, host: string, port: number, upstream: UpstreamProxy): Promise<Connected> {
+  const socket = await tryAddress(upstream.host, upstream.port);
+  if (!socket) return { kind: 'failed', message: `the proxy of this machine (${upstream.host}) did not answer` };
+  session.track(socket, { host, port });
+  if (await askForTunnel(socket, upstream, host, port)) return { kind: 'connected', socket, host };
+  return { kind: 'failed', message: `the proxy of this machine (${upstream.host}) refused ${host}:${port}` };
 }
 
 async function dial(

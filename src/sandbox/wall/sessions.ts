@@ -4,6 +4,7 @@ import { join } from 'node:path';
 
 import type { DenialLog } from './denials.ts';
 import { type DenialReason, judgeTarget, type WallRule } from './rules.ts';
+import type { UpstreamProxy } from './upstream.ts';
 
 /** What a rules file says of one session; written by the server, read by the wall. */
 export interface SessionRules {
@@ -13,6 +14,8 @@ export interface SessionRules {
   /** Who may connect, where it is not the wall's own user. */
   owner?: { uid: number; gid: number };
   rules: readonly WallRule[];
+  /** The machine's own proxy, where it has no direct way out. It resolves the names, so private answers are its to refuse. */
+  upstream?: UpstreamProxy;
 }
 
 /** One session as the proxies see it. */
@@ -20,6 +23,7 @@ export interface WallSession {
   id: string;
   /** The rules as the file has them now. */
   rules(): readonly WallRule[];
+  upstream(): UpstreamProxy | undefined;
   denied(target: { host: string; port: number }, reason: DenialReason): void;
   /** Remembers a connection, so that it ends with its rule. */
   track(socket: Socket, target: { host: string; port: number }): void;
@@ -57,6 +61,7 @@ export function openWallSession(
       refresh();
       return current.rules;
     },
+    upstream: () => current.upstream,
     denied: (target, reason) => log.record(id, target, reason),
     track(socket, target) {
       open.set(socket, target);

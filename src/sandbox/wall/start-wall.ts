@@ -10,6 +10,7 @@ import { readDenials, type WallDenial } from './denials.ts';
 import { isAlive, type ProcessIdentity } from './identity.ts';
 import type { WallRule } from './rules.ts';
 import type { SessionRules } from './sessions.ts';
+import { type UpstreamProxy, upstreamFromEnvironment } from './upstream.ts';
 import { wallPaths } from './wall-paths.ts';
 
 export interface WallOptions {
@@ -27,6 +28,8 @@ export interface Admission {
   rules: readonly WallRule[];
   /** `sandbox.owner`: who connects, for a root server (X-4). */
   owner?: { uid: number; gid: number };
+  /** The machine's own proxy. Default: what HTTPS_PROXY and NO_PROXY of the server say. */
+  upstream?: UpstreamProxy;
 }
 
 /** A running wall. It outlives this object and the server. */
@@ -88,14 +91,15 @@ function wallOf(folder: string, identity: ProcessIdentity): Wall {
   return {
     pid: identity.pid,
     isAlive: () => isAlive(identity),
-    async admit({ sessionId, socketFolder, rules, owner }) {
+    async admit({ sessionId, socketFolder, rules, owner, upstream = upstreamFromEnvironment() }) {
       if (!/^[A-Za-z0-9._-]{1,128}$/.test(sessionId)) throw new Error(`"${sessionId}" cannot name a session's rules`);
       const socket = join(socketFolder, 'sock');
       if (Buffer.byteLength(socket) >= maxSocketPathBytes)
         throw new Fault('socket_path_too_long', `${socket} is too long for a unix socket; use a shorter folder.`);
       await mkdir(socketFolder, { recursive: true, mode: 0o700 });
       if (owner) await chmod(socketFolder, 0o711); // the sandbox's user passes through, and finds the socket alone
-      const content: SessionRules = { version: 1, socketFolder, rules, ...(owner ? { owner } : {}) };
+      const optional = { ...(owner ? { owner } : {}), ...(upstream ? { upstream } : {}) };
+      const content: SessionRules = { version: 1, socketFolder, rules, ...optional };
       const path = paths.rulesOf(sessionId);
       await writeFile(`${path}.new`, JSON.stringify(content), { mode: 0o600 });
       await rename(`${path}.new`, path);

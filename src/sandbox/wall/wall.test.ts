@@ -6,15 +6,26 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 
+import { newShortId } from '../../kernel/index.ts';
 import { keepWall } from './keep-wall.ts';
 import type { WallRule } from './rules.ts';
 import { adoptWall, startWall } from './start-wall.ts';
+import { type UpstreamProxy, upstreamFromEnvironment } from './upstream.ts';
 
-async function setup() {
+/** One wall for the tests that leave it alone; those that end it start one of their own. */
+const sharedBase = mkdtempSync(join(tmpdir(), 'wall-'));
+const sharedFolder = join(sharedBase, 'state');
+afterAll(async () => {
+  await adoptWall(sharedFolder)?.stop();
+  rmSync(sharedBase, { recursive: true, force: true });
+});
+
+async function setup({ ownWall = false } = {}) {
   const base = mkdtempSync(join(tmpdir(), 'wall-'));
-  const folder = join(base, 'state');
+  const folder = ownWall ? join(base, 'state') : sharedFolder;
+  const prefix = newShortId<string>();
   const web = createHttpServer((incoming, outgoing) => {
     outgoing.setHeader('x-host', incoming.headers.host ?? '');
     outgoing.setHeader('x-proxy-header', String(incoming.headers['proxy-authorization'] ?? 'none'));
@@ -26,7 +37,7 @@ async function setup() {
   const portOf = (server: { address(): unknown }): number => (server.address() as AddressInfo).port;
   const wall = await startWall({ folder });
   onTestFinished(async () => {
-    await adoptWall(folder)?.stop();
+    if (ownWall) await adoptWall(folder)?.stop();
     web.closeAllConnections();
     for (const server of [web, echo]) server.close();
     rmSync(base, { recursive: true, force: true });
@@ -36,12 +47,14 @@ async function setup() {
     { host: 'echo.test', ports: [443], address: `127.0.0.1:${portOf(echo)}` },
     { host: 'localhost', ports: [80, 443, portOf(web)] },
   ];
-  const admit = async (sessionId: string, named: readonly WallRule[] = rules) => {
-    const socketFolder = join(base, sessionId);
-    await wall.admit({ sessionId, socketFolder, rules: named });
+  const idOf = (name: string): string => `${prefix}-${name}`;
+  const admit = async (name: string, named: readonly WallRule[] = rules, upstream?: UpstreamProxy) => {
+    const socketFolder = join(base, name);
+    await wall.admit({ sessionId: idOf(name), socketFolder, rules: named, ...(upstream ? { upstream } : {}) });
     return join(socketFolder, 'sock');
   };
-  return { base, folder, wall, rules, admit, webPort: portOf(web) };
+  const denials = () => wall.denials(idOf('s1'));
+  return { base, folder, wall, rules, admit, denials, idOf, webPort: portOf(web) };
 }
 
 /** Sends raw bytes to the wall and returns what comes back until `until` matches or the wall ends the connection. */
@@ -100,7 +113,7 @@ test('carries a body both ways and leaves out what belongs to the proxy (X-7)', 
 });
 
 test('refuses what the rules do not name, in every spelling, and counts it (X-7, sandbox attack 11)', async () => {
-  const { admit, wall, webPort } = await setup();
+  const { admit, denials, webPort } = await setup();
   const path = await admit('s1');
   const forbidden = [
     connectTo('evil.test:443'),
@@ -127,11 +140,11 @@ test('refuses what the rules do not name, in every spelling, and counts it (X-7,
   const refusedSocks = [socksName('evil.test', 443), socks(1, ...address), socksName('127.0.0.1', webPort)];
   for (const bytes of refusedSocks) expect((await say(path, bytes)).slice(2, 4)).toBe('\x05\x02');
 
-  await vi.waitFor(() => expect(wall.denials('s1').reduce((sum, { count }) => sum + count, 0)).toBe(20));
-  expect(wall.denials('s1')).toContainEqual(
-    expect.objectContaining({ sessionId: 's1', host: 'evil.test', port: 443, reason: 'host-not-named', count: 2 }),
+  await vi.waitFor(() => expect(denials().reduce((sum, { count }) => sum + count, 0)).toBe(20));
+  expect(denials()).toContainEqual(
+    expect.objectContaining({ host: 'evil.test', port: 443, reason: 'host-not-named', count: 2 }),
   );
-  expect(new Set(wall.denials('s1').map(({ reason }) => reason))).toEqual(
+  expect(new Set(denials().map(({ reason }) => reason))).toEqual(
     new Set(['host-not-named', 'port-not-named', 'ip-literal', 'private-answer', 'userinfo', 'not-a-proxy-request']),
   );
 });
@@ -180,22 +193,22 @@ test('reads changed rules again and ends connections that they no longer name (X
 });
 
 test('each session has its own socket and rules, and none after it was dismissed (X-7, sandbox attack 12)', async () => {
-  const { admit, wall } = await setup();
+  const { admit, wall, idOf } = await setup();
   const one = await admit('s1');
   const two = await admit('s2', []);
   expect(await say(two, connectTo('echo.test:443'))).toMatch(/403/);
   const tunnel = await openTunnel(one);
   tunnel.on('error', () => {});
   const ended = once(tunnel, 'close');
-  wall.dismiss('s1');
-  wall.dismiss('s1');
+  wall.dismiss(idOf('s1'));
+  wall.dismiss(idOf('s1'));
   await ended;
   await vi.waitFor(() => expect(existsSync(one)).toBe(false));
   expect(await say(two, connectTo('echo.test:443'))).toMatch(/403/);
 });
 
 test('killed, it is restarted and the same sockets and counts work again (X-7)', async () => {
-  const { admit, folder, wall } = await setup();
+  const { admit, folder, wall } = await setup({ ownWall: true });
   const path = await admit('s1');
   await say(path, connectTo('evil.test:443'));
   await vi.waitFor(() => expect(wall.denials()).toHaveLength(1));
@@ -234,8 +247,42 @@ test('outlives a server that is killed with -9, and is adopted by the next (X-7)
   expect(adoptWall(folder)).toBeUndefined();
 });
 
+test('goes through the proxy of the machine where there is one; only named hosts reach it (X-7)', async () => {
+  const { admit, rules } = await setup();
+  const asked: string[] = [];
+  const proxy = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', (head: Buffer) => {
+      asked.push(head.toString());
+      const isRefused = head.toString().startsWith('CONNECT closed.test');
+      socket.write(isRefused ? 'HTTP/1.1 403 No\r\n\r\n' : 'HTTP/1.1 200 OK\r\n\r\nearly ');
+      if (!isRefused) socket.pipe(socket);
+    });
+  });
+  await once(proxy.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => void proxy.close());
+  const upstream = upstreamFromEnvironment({
+    HTTPS_PROXY: `http://me:secret@127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+    NO_PROXY: 'localhost,.near.test',
+  })!;
+  const named = [...rules, { host: 'far.test' }, { host: 'closed.test' }, { host: 'x.near.test' }];
+  const path = await admit('s1', named, upstream);
+  const tunnel = await openTunnel(path, 'far.test:443');
+  tunnel.write('hello');
+  expect(await say(path, Buffer.concat([socksName('far.test', 443), Buffer.from('hi')]), /hi/)).toMatch(/early hi$/);
+  tunnel.destroy();
+  expect(asked[0]).toBe(
+    `CONNECT far.test:443 HTTP/1.1\r\nHost: far.test:443\r\nProxy-Authorization: Basic ${btoa('me:secret')}\r\n\r\n`,
+  );
+  expect(await say(path, connectTo('closed.test:443'))).toMatch(/502 Bad Gateway[^]*refused closed.test/);
+  expect(await say(path, connectTo('evil.test:443'))).toMatch(/403 Forbidden/);
+  expect(await say(path, connectTo('x.near.test:443'))).toMatch(/502 Bad Gateway[^]*could not be resolved/);
+  expect(asked).toHaveLength(3);
+  (await openTunnel(path)).destroy();
+});
+
 test('ends by itself when its folder is gone, so that a deleted instance leaves nothing', async () => {
-  const { folder, wall } = await setup();
+  const { folder, wall } = await setup({ ownWall: true });
   rmSync(folder, { recursive: true, force: true });
   await vi.waitFor(() => expect(wall.isAlive()).toBe(false), { timeout: 5_000 });
 });
