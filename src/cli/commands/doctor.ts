@@ -19,8 +19,7 @@ export function define(command: Command, context: CliContext): void {
 
 async function examineServer(context: CliContext, deep: boolean): Promise<DoctorReport> {
   try {
-    const query = deep ? '?deep=true' : '';
-    return await context.client().send<DoctorReport>('GET', `/api/doctor${query}`);
+    return await context.client().send<DoctorReport>('GET', '/api/doctor', deep ? { query: { deep } } : {});
   } catch (error) {
     if (!isUnreachable(error)) throw error;
     const message = 'No server runs; the store and the agents were not checked.';
