@@ -8,8 +8,6 @@ export interface Attached {
   link: AgentLink;
   /** The process has ended and everything about it been told. */
   exited?: Extract<LivenessEvent, { kind: 'exited' }>;
-  /** When the last batch was written, monotonic ms; batches of mere chatter are written at most each second. */
-  writtenAt: number;
 }
 
 /** What this server holds, by session. */

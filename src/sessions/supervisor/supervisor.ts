@@ -1,7 +1,7 @@
 import { type Actor, isRefused } from '../../kernel/index.ts';
 import { purgeExpiredKeys } from '../../store/index.ts';
 import { createBroker } from '../broker.ts';
-import { driverFor, type DriverSink } from '../drivers/index.ts';
+import { type AgentLink, driverFor, type DriverSink } from '../drivers/index.ts';
 import { endSession } from '../end-session.ts';
 import { emitOf } from '../events.ts';
 import { type Generation, generationFolder, openGeneration } from '../host/index.ts';
@@ -149,33 +149,38 @@ export async function startSupervisor(ctx: SessionContext, options: SupervisorOp
   }
 
   async function attach(row: SessionRow, generation: Generation, record: LaunchRecord): Promise<void> {
-    const holder: { attached?: Attached } = {};
-    const link = await driverFor(record.profile).attach(
-      generation,
-      {
-        profile: record.profile,
-        cwd: record.cwd,
-        mcpServers: record.mcpServers,
-        ...(record.conversationId === null ? {} : { resume: { conversationId: record.conversationId } }),
-        consumedTo: row.journal_offset,
-        clock: store.clock,
-        pace: {
-          unresponsiveAfterMs: ctx.settings().unresponsiveAfterMs - 500,
-          stalledAfterMs: ctx.settings().stalledAfterMs,
-          ...pace,
+    const held = Promise.withResolvers<Attached>();
+    // Nobody waits for it unless the link has news before it is held.
+    held.promise.catch(() => undefined);
+    const { unresponsiveAfterMs, stalledAfterMs } = ctx.settings();
+    let link: AgentLink;
+    try {
+      link = await driverFor(record.profile).attach(
+        generation,
+        {
+          profile: record.profile,
+          cwd: record.cwd,
+          mcpServers: record.mcpServers,
+          ...(record.conversationId === null ? {} : { resume: { conversationId: record.conversationId } }),
+          consumedTo: row.journal_offset,
+          clock: store.clock,
+          pace: { unresponsiveAfterMs: unresponsiveAfterMs - 500, stalledAfterMs, ...pace },
         },
-      },
-      sinkOf(row, generation, holder),
-    );
+        sinkOf(row, generation, held.promise),
+      );
+    } catch (error) {
+      held.reject(error);
+      await generation.close();
+      throw error;
+    }
     const attached: Attached = {
       sessionId: row.id,
       generation: row.generation,
       profile: record.profile,
       link,
-      writtenAt: Number.NEGATIVE_INFINITY,
     };
-    holder.attached = attached;
     sessions.set(row.id, attached);
+    held.resolve(attached);
     await store.tx((tx) =>
       tx.db
         .updateTable('session')
@@ -188,21 +193,21 @@ export async function startSupervisor(ctx: SessionContext, options: SupervisorOp
     loop.poke(row.id);
   }
 
-  function sinkOf(row: SessionRow, generation: Generation, holder: { attached?: Attached }): DriverSink {
+  function sinkOf(row: SessionRow, generation: Generation, held: Promise<Attached>): DriverSink {
     const at = { sessionId: row.id, generation: row.generation };
+    let writtenAt = Number.NEGATIVE_INFINITY;
     return {
       async apply(batch) {
         const now = performance.now();
-        const { attached } = holder;
-        if (isChatter(batch) && attached && now - attached.writtenAt < chatterMs) return;
+        if (isChatter(batch) && now - writtenAt < chatterMs) return;
         await applyBatch(ctx, at, batch, generation.record());
-        if (attached) attached.writtenAt = now;
+        writtenAt = now;
       },
       async liveness(event) {
         if (event.kind !== 'exited') return applyFlag(ctx, at, event);
-        while (!holder.attached) await new Promise((resolve) => setImmediate(resolve));
-        holder.attached.exited = event;
-        deaths.note(holder.attached);
+        const attached = await held;
+        attached.exited = event;
+        deaths.note(attached);
       },
       fault: (error) => onFault(error, row.id),
     };

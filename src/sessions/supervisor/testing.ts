@@ -30,6 +30,8 @@ export interface SupervisedOptions extends Omit<WorldOptions, 'planLaunch'> {
   pace?: Partial<typeof quickPace>;
   /** Where store and sessions lie; default a new folder. It is removed with the test. */
   folder?: string;
+  /** Default: an embedded store in the folder. Closed with the test. */
+  store?: Store;
   /** Overrides what `planLaunch` answers. */
   plan?: (session: Session, plan: LaunchPlan) => Promise<Result<LaunchPlan>>;
 }
@@ -57,7 +59,7 @@ export interface SupervisedWorld extends SessionWorld {
 
 export async function supervisedWorld(options: SupervisedOptions = {}): Promise<SupervisedWorld> {
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'chantier-sup-'));
-  const store = await openSqlite(join(folder, 'chantier.db'));
+  const store = options.store ?? (await openSqlite(join(folder, 'chantier.db')));
   const sessionsFolder = join(folder, 'sessions');
   const variables: Record<string, string>[] = [];
   const planLaunch = async (session: Session): Promise<Result<LaunchPlan>> => {

@@ -64,7 +64,7 @@ it('TC-NOM-07: what is held and what is stored are compared, every difference is
   await world.must('stop', { workKey: 'PD-3' });
   const held: AttachedSessions = new Map();
   const hold = (id: string, generation: number): void =>
-    void held.set(id, { sessionId: id, generation, profile: {} as never, link: {} as never, writtenAt: 0 });
+    void held.set(id, { sessionId: id, generation, profile: {} as never, link: {} as never });
   hold(a.sessionId, 1);
   hold('unknown', 1);
   const rows = await store.read.selectFrom('session').selectAll().execute();
