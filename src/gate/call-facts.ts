@@ -17,8 +17,7 @@ export function commandOf(call: GateCall): CallCommand | undefined {
   const raw = input && !call.server ? (input.command ?? input.cmd ?? input.script) : undefined;
   const text = typeof raw === 'string' ? raw : undefined;
   if (text !== undefined) return parsed(text);
-  if (Array.isArray(raw) && raw.length > 0 && raw.every((word) => typeof word === 'string'))
-    return fromWords(raw as string[]);
+  if (Array.isArray(raw) && raw.length > 0 && raw.every((word) => typeof word === 'string')) return fromWords(raw);
   if (call.tool.kind !== 'execute' || call.server) return undefined;
   return {
     isUnderstood: false,

@@ -20,8 +20,14 @@ export interface CallPreview {
 export const maxPreviewLength = 20_000;
 
 /** Control but newline, format, private, unassigned, lone surrogates, odd spaces and line separators, variation selectors, fillers. */
-const invisible =
-  /[^\P{C}\n]|[\u00A0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u3000\u115F\u1160\u3164\uFFA0\u2800\uFE00-\uFE0F]|[\u{E0100}-\u{E01EF}]/gu;
+const invisible = new RegExp(
+  [
+    String.raw`[^\P{C}\n]`,
+    String.raw`[\u00A0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u3000\u115F\u1160\u3164\uFFA0\u2800]`,
+    String.raw`\p{Variation_Selector}`,
+  ].join('|'),
+  'gu',
+);
 /** More white space in a row than a line has reason for; it could push what follows out of sight. */
 const longSpace = / {17,}|\n{4,}/g;
 
