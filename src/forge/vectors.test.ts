@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -18,7 +19,6 @@ import {
 } from '../../test/repositories/index.ts';
 import { openTestSqlite } from '../store/testing.ts';
 import { mustOk } from '../kernel/index.ts';
-import { rmSync } from 'node:fs';
 import {
   baseTip,
   buildCandidate,
@@ -201,7 +201,6 @@ test('a symlink that leaves the tree is carried as a link: nothing is read or wr
 test('X-9: a FIFO in a work folder does not hang any reader', async () => {
   const world = await openForgeWorld();
   const checkout = makeMakeRepository(join(world.folder, 'app'));
-  const { execFileSync } = await import('node:child_process');
   await runEverything(world, checkout, {
     plantIn(clone) {
       rmSync(join(clone, 'README.md'));

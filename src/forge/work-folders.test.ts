@@ -1,4 +1,5 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
@@ -185,7 +186,6 @@ test('files that the team names are copied from the operator’s checkout, symli
     });
     return folder;
   });
-  const { symlinkSync } = await import('node:fs');
   symlinkSync('/etc/hostname', join(world.checkout, 'linked.env'));
   const folder = await openAuthorFolder(world, world.repository, world.tip);
   const prepared = mustOk(await prepareWorkFolder(world.forge, world.repository, folder, world.inside));
@@ -321,7 +321,6 @@ test('objects that git’s own check refuses are not taken over', async () => {
   const { forge, repository, inside, tip } = world;
   const folder = await openAuthorFolder(world, repository, tip);
   const blob = git(folder.clone, 'rev-parse', 'HEAD:README.md');
-  const { execFileSync } = await import('node:child_process');
   const entry = Buffer.concat([Buffer.from('100644 .git\0'), Buffer.from(blob, 'hex')]);
   const tree = execFileSync('git', ['hash-object', '-t', 'tree', '-w', '--literally', '--stdin'], {
     cwd: folder.clone,

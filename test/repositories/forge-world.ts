@@ -20,10 +20,9 @@ import {
   trustRepository,
   type WorkFolder,
 } from '../../src/forge/index.ts';
-import { type Actor, mustOk } from '../../src/kernel/index.ts';
+import { type Actor, mustOk, newId } from '../../src/kernel/index.ts';
 import { openSandbox, type Sandbox } from '../../src/sandbox/index.ts';
 import type { Store } from '../../src/store/index.ts';
-import { openTestSqlite } from '../../src/store/testing.ts';
 
 /** Who decides in these tests. */
 export const operator: Actor = { kind: 'operator', id: 'op', channel: 'terminal' };
@@ -51,11 +50,25 @@ export async function openForgeWorld(options: { keep?: boolean; sandbox?: Sandbo
   return { forge, inside: { sandbox }, folder, home };
 }
 
-/** Detects, registers, trusts and imports a checkout; without a store. */
+/** Detects and imports a checkout, as a trusted repository that lies in no store. */
 export async function adoptRepository({ forge }: Pick<ForgeWorld, 'forge'>, path: string): Promise<Repository> {
   const detected = mustOk(await detectRepository(forge, path));
-  const { store } = await openTestSqlite();
-  const repository = await registerIn(store, forge, detected);
+  const id = newId<Repository['id']>();
+  const { name, base, mode, config, configSource, configDigest } = detected;
+  const repository: Repository = {
+    id,
+    name,
+    operatorPath: detected.checkout.top,
+    base,
+    mode,
+    remote: detected.remotes[0],
+    forgeDir: join(forge.folders.forge, `${id}.git`),
+    config,
+    configSource,
+    configDigest,
+    isTrusted: true,
+    createdAt: 0,
+  };
   await syncBase(forge, repository);
   return repository;
 }
