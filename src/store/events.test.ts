@@ -78,7 +78,12 @@ eachStore((dialect, open) => {
       `update event set hash = 'x'`,
       `update event set subject_id = 'other' where seq = 1`,
       `delete from event`,
-      ...(dialect === 'postgres' ? ['truncate event', 'truncate event cascade'] : []),
+      ...(dialect === 'postgres'
+        ? ['truncate event', 'truncate event cascade']
+        : [
+            `insert or replace into event select ord, seq, id, 0, actor_kind, actor_id, kind, subject_kind, subject_id,
+            project_id, session_id, cause, '{}', prev_hash, hash from event`,
+          ]),
     ];
     for (const attempt of attempts) {
       const run = store.tx((tx) => sql.raw(attempt).execute(tx.db));

@@ -28,7 +28,8 @@ export interface TestPostgres {
  */
 export function postgresMissing(): string | undefined {
   if (binaries() === undefined && mayInstall()) {
-    spawnSync('apt-get', ['install', '-y', '--no-install-recommends', 'postgresql'], { stdio: 'ignore' });
+    for (const args of [['update'], ['install', '-y', '--no-install-recommends', 'postgresql']])
+      spawnSync('apt-get', args, { stdio: 'ignore', env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } });
   }
   if (binaries() === undefined) return 'no PostgreSQL 15 or newer is installed (apt-get install postgresql)';
   if (process.getuid?.() === 0 && userToRunAs() === undefined)
@@ -112,6 +113,7 @@ function runAs(prefix: string[], command: string[]): void {
 
 /** The processes that `pid` has started: a server that crashes as a machine does leaves none of them behind. */
 function childrenOf(pid: number): number[] {
+  if (!existsSync('/proc')) return [];
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map(Number)

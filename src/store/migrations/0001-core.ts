@@ -1,4 +1,4 @@
-import { forbid, type Migration, run } from './migration.ts';
+import { forbid, type Migration, raise, run } from './migration.ts';
 
 /** Events, effects, idempotency, leases, decisions, settings. Source: design section 5. */
 export const core: Migration = {
@@ -99,5 +99,15 @@ export const core: Migration = {
       .map((column) => `NEW.${column} IS DISTINCT FROM OLD.${column}`);
     const sequencing = `OLD.seq IS NOT NULL OR ${touched.join(' OR ')}`;
     await forbid(db, dialect, 'event', ['UPDATE'], 'history_is_append_only', sequencing);
+    // INSERT OR REPLACE removes the row in its way without asking a DELETE trigger.
+    if (dialect === 'sqlite') {
+      await raise(db, dialect, {
+        name: 'event_no_replace',
+        timing: 'BEFORE INSERT',
+        table: 'event',
+        message: 'history_is_append_only',
+        when: 'EXISTS (SELECT 1 FROM event WHERE id = NEW.id OR seq = NEW.seq OR ord = NEW.ord)',
+      });
+    }
   },
 };
