@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readFileSync, statSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { type InstancePaths, operatorSocketOf } from '../config/index.ts';
+import { type InstancePaths, operatorSocketOf, parseSetting, settings } from '../config/index.ts';
 import { createClient } from './client.ts';
 import { CommandFailure, failWith } from './outcome.ts';
 
@@ -38,6 +38,31 @@ export function serverEnvironment(env: NodeJS.ProcessEnv, home: string): Record<
   const folders = (env.PATH ?? '').split(':').filter((folder) => folder.startsWith('/'));
   carried.PATH = folders.length > 0 ? folders.join(':') : '/usr/local/bin:/usr/bin:/bin';
   return carried;
+}
+
+/**
+ * Whether a verb may start the server: `autostart` of the environment, else what an operator set, read from the store itself
+ * because no server runs that could be asked.
+ */
+export async function mayAutostart(paths: InstancePaths, env: NodeJS.ProcessEnv): Promise<boolean> {
+  const given = env[settings.autostart.env] ?? (await storedAutostart(paths.database)) ?? settings.autostart.default;
+  const parsed = parseSetting(settings.autostart, given);
+  return 'value' in parsed && parsed.value === true;
+}
+
+async function storedAutostart(database: string): Promise<boolean | undefined> {
+  if (!existsSync(database)) return undefined;
+  try {
+    const { DatabaseSync } = await import('node:sqlite');
+    const store = new DatabaseSync(database, { readOnly: true });
+    const row = store.prepare(`SELECT value FROM setting WHERE key = 'config.autostart'`).get() as
+      | { value: string }
+      | undefined;
+    store.close();
+    return row === undefined ? undefined : JSON.parse(row.value) === true;
+  } catch {
+    return undefined;
+  }
 }
 
 /** What a detached server is started with. */

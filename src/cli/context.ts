@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 
 import type { Command } from 'commander';
 
-import { type InstancePaths, operatorSocketOf, parseSetting, settings } from '../config/index.ts';
+import { type InstancePaths, operatorSocketOf } from '../config/index.ts';
 import { idempotencyKeyPattern } from '../kernel/index.ts';
 import type { ProofView } from '../wire/index.ts';
-import { startDetached } from './autostart.ts';
+import { mayAutostart, startDetached } from './autostart.ts';
 import { type Address, type ApiRequest, type Client, createClient, isUnreachable } from './client.ts';
 import type { CliIo } from './io.ts';
 import { readOperatorToken } from './operator-token.ts';
@@ -62,7 +62,7 @@ export function createContext(io: CliIo, paths: InstancePaths, report: (outcome:
   };
 
   const startIfAway = async (error: unknown): Promise<void> => {
-    if (!isUnreachable(error) || io.env.CHANTIER_URL !== undefined || !mayAutostart(io.env)) throw error;
+    if (!isUnreachable(error) || io.env.CHANTIER_URL !== undefined || !(await mayAutostart(paths, io.env))) throw error;
     const { pid } = await startDetached({ paths, env: io.env });
     io.err(`Started the server (pid ${pid ?? '?'}); "chantier down" ends it.\n`);
     made = undefined;
@@ -162,10 +162,4 @@ function addressOf(io: CliIo, paths: InstancePaths): Address {
 
 function tokenOf(io: CliIo, paths: InstancePaths): string | undefined {
   return io.env.CHANTIER_TOKEN || readOperatorToken(paths.operatorToken);
-}
-
-function mayAutostart(env: NodeJS.ProcessEnv): boolean {
-  const { env: name } = settings.autostart;
-  const parsed = parseSetting(settings.autostart, env[name] ?? true);
-  return 'value' in parsed && parsed.value === true;
 }

@@ -10,6 +10,7 @@ import { CommandFailure, failWith } from '../outcome.ts';
 import { withProof } from '../options.ts';
 import { askLine } from '../passphrase.ts';
 import { describeDetection } from '../show-repository.ts';
+import { writeRepositoryFile } from '../write-repository-file.ts';
 
 interface InitOptions extends CommonOptions {
   phase?: string;
@@ -22,7 +23,8 @@ export function define(command: Command, context: CliContext): void {
     .argument('[path]', 'A checkout to register too (default: the current folder, if it is one, after asking)')
     .option('--phase <n>', 'Operating phase, 1 to 4; 3 lets agents work and asks at crossings')
     .option('--sandbox <mode>', 'auto, or none: then "no agent can decide" does not hold')
-    .option('--max-active <n>', 'How many author sessions at once');
+    .option('--max-active <n>', 'How many author sessions at once')
+    .option('--write', 'Write what was detected as chantier.yml into the checkout');
   withProof(command);
   context.action(command, async ({ args: [path], options }) => {
     refuseInsideAgent(context.io.env);
@@ -30,6 +32,7 @@ export function define(command: Command, context: CliContext): void {
     const { created } = await ensureOperator(context, given);
     const detection = await detect(context, path);
     if (detection) context.io.err(`${describeDetection(detection)}\n`);
+    const file = options.write === true && detection ? await writeRepositoryFile(detection) : undefined;
     const setup = { ...(await settingsOf(context, given, created)), ...agentsOf(detection) };
     const view = await context.decide<InitView>('PUT', '/api/instance/setup', setup, { ...given, fresh: true });
     const repository = detection && (await registerIfWanted(context, detection, path !== undefined, given));
@@ -37,6 +40,7 @@ export function define(command: Command, context: CliContext): void {
       `${created ? 'The operator is set. ' : ''}Phase ${view.phase}. ${view.sandbox.message}`,
       view.agents.length > 0 ? `Agents: ${view.agents.join(', ')}.` : 'No agent yet: "chantier agent add".',
       ...(repository ? [`Repository ${repository.name} (${repository.mode}).`] : []),
+      ...(file === undefined ? [] : [`Wrote ${file}; it holds once it is committed on the base.`]),
       ...view.next,
     ];
     return { json: { ...view, operatorCreated: created, repository: repository ?? null }, text: lines.join('\n') };
