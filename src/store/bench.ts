@@ -7,7 +7,7 @@ import pg from 'pg';
 
 import { newId, systemActor } from '../kernel/index.ts';
 import { openPostgres } from './postgres/open.ts';
-import { followEvents } from './read-events.ts';
+import { followEvents } from './follow-events.ts';
 import { openSqlite } from './sqlite/open.ts';
 import type { Store } from './store.ts';
 

@@ -6,7 +6,8 @@ import { expect, it } from 'vitest';
 import { systemActor } from '../kernel/index.ts';
 import { chainHash, genesisHash, type SequencedRow } from './events.ts';
 import { exportEvents, formatAnchor, parseAnchor, readAnchor, verifyExport, verifyStore } from './export-events.ts';
-import { followEvents, readEventBounds, readEvents } from './read-events.ts';
+import { followEvents } from './follow-events.ts';
+import { readEventBounds, readEvents } from './read-events.ts';
 import type { NewEvent, Store } from './store.ts';
 import { eachStore } from './testing.ts';
 
@@ -158,6 +159,39 @@ eachStore((dialect, open) => {
     expect(seen).toEqual(stored.map((row) => row.subject_id));
     expect(seen.slice(0, 2)).toEqual(['b', 'c']);
     expect(seen).toHaveLength(33);
+  });
+
+  it('gives many followers what fits each, from wherever they start, with one reading for all', async () => {
+    const { store } = await open();
+    for (let index = 0; index < 5; index++) await emitOne(store, `old${index}`, { sessionId: index % 2 ? 's1' : 's2' });
+    await store.settled();
+    const followers = Array.from({ length: 20 }, (_value, index) => {
+      const seen: string[] = [];
+      let gotLast = (): void => {};
+      const last = new Promise<void>((resolve) => (gotLast = resolve));
+      const filter = index % 2 ? { sessionId: 's1' } : {};
+      const following = followEvents(
+        store,
+        index % 7,
+        (row) => {
+          seen.push(row.id);
+          if (row.subject_id === 'last') gotLast();
+        },
+        { filter },
+      );
+      return { seen, last, following, query: { ...filter, after: index % 7 } };
+    });
+    await Promise.all(
+      Array.from({ length: 40 }, (_value, index) =>
+        emitOne(store, `live${index}`, { sessionId: index % 2 ? 's1' : 's2' }),
+      ),
+    );
+    await emitOne(store, 'last', { sessionId: 's1' });
+    await Promise.all(followers.map((follower) => follower.last));
+    for (const { seen, following, query } of followers) {
+      await following.stop();
+      expect(seen).toEqual((await readEvents(store, query)).map((row) => row.id));
+    }
   });
 
   it('ends a following whose reader fails, and tells it', async () => {

@@ -15,6 +15,9 @@ export {
   verifyExport,
   verifyStore,
 } from './export-events.ts';
+export type { EventFilter } from './event-tail.ts';
+export type { Following } from './follow-events.ts';
+export { followEvents } from './follow-events.ts';
 export type { Housekeeping } from './housekeeping.ts';
 export { startHousekeeping } from './housekeeping.ts';
 export type { HumanAct } from './human-act.ts';
@@ -27,8 +30,8 @@ export type { StoreLocation } from './open.ts';
 export { openStore } from './open.ts';
 export type { PostgresOptions } from './postgres/open.ts';
 export { openPostgres } from './postgres/open.ts';
-export type { EventQuery, Following } from './read-events.ts';
-export { followEvents, readEventBounds, readEvents } from './read-events.ts';
+export type { EventQuery } from './read-events.ts';
+export { readEventBounds, readEvents } from './read-events.ts';
 export type { PassContext, PassOutcome, Reconciler, ReconcilerOptions } from './reconciler.ts';
 export { done, failed, gaveUp, lookAgainIn, startReconciler } from './reconciler.ts';
 export type { EffectExecutor, EffectHandler, EffectKind, EffectsOptions, EffectTry } from './run-effects.ts';
