@@ -38,3 +38,7 @@ export type {
   WorkUseCases,
 } from './app.ts';
 export type { Caller, ProofStrength } from './caller.ts';
+export type { AppContext, Barrier, Bridge } from './context.ts';
+export type { AppParts, RunningApp } from './create-app.ts';
+export { createApp } from './create-app.ts';
+export { readStoredSettings } from './instance/change-setting.ts';

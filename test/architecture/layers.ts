@@ -75,6 +75,8 @@ function doorFault(file: string, target: string, from: string, to: string, isTes
   return `${file} imports ${target}: enter ${to} through src/${to}/index.ts`;
 }
 
+/** The folder below `src/`; files directly in it are the composition root. */
 function folderOf(path: string): string {
-  return path.split('/')[1] ?? '';
+  const [, folder = '', ...rest] = path.split('/');
+  return rest.length === 0 ? 'main.ts' : folder;
 }

@@ -1,6 +1,22 @@
-import type { Json } from '../../kernel/index.ts';
-import { callFromAcp, type GatePolicy, judgeCall, loadPolicy, prepareCall, unknownServer } from '../../gate/index.ts';
-import type { PermissionAsk, PermissionJudgement, Session } from '../../sessions/index.ts';
+import type { Actor, Json } from '../../kernel/index.ts';
+import {
+  callFromAcp,
+  type GatePolicy,
+  judgeCall,
+  loadPolicy,
+  prepareCall,
+  type PreparedCall,
+  spendApproval,
+  unknownServer,
+} from '../../gate/index.ts';
+import {
+  answerPermission,
+  permissionAskOf,
+  type PermissionAsk,
+  type PermissionJudgement,
+  type Session,
+  toSession,
+} from '../../sessions/index.ts';
 import type { AppContext } from '../context.ts';
 import { phaseOf } from '../instance/phase-of.ts';
 import { findSessionFolder } from '../workspace/session-folder.ts';
@@ -14,10 +30,49 @@ export async function judgePermission(
   session: Session,
   ask: PermissionAsk,
 ): Promise<PermissionJudgement> {
+  const prepared = await prepareAsk(ctx, session, ask);
+  if (!prepared) return { kind: 'reject', reason: 'the session has no work folder any more' };
+  const judged = await ctx.store.tx((tx) => judgeCall(tx, prepared));
+  if (judged.decision === 'allow') return { kind: 'allow' };
+  if (judged.decision === 'ask' && judged.decisionId !== undefined)
+    return { kind: 'hold', decisionId: judged.decisionId };
+  return { kind: 'reject', reason: judged.message };
+}
+
+/** Lets a held request go on after a human's yes: what will run is looked at again, the yes is spent, then the agent is told. */
+export async function releaseHeldCall(
+  ctx: AppContext,
+  held: { callId: string; permissionId: string; actor: Actor },
+): Promise<void> {
+  const request = await ctx.store.read
+    .selectFrom('permission_request')
+    .selectAll()
+    .where('id', '=', held.permissionId)
+    .executeTakeFirst();
+  if (!request || request.state !== 'held') return; // its turn ended meanwhile
+  const row = await ctx.store.read
+    .selectFrom('session')
+    .selectAll()
+    .where('id', '=', request.session_id)
+    .executeTakeFirstOrThrow();
+  const prepared = await prepareAsk(ctx, toSession(row), permissionAskOf(request));
+  await ctx.store.tx(async (tx) => {
+    const spent = prepared ? await spendApproval(tx, { callId: held.callId, prepared }) : undefined;
+    const allow = spent?.ok === true && spent.value.decision === 'allow';
+    const reason = spent?.ok ? spent.value.message : 'the session has no work folder any more';
+    await answerPermission(
+      tx,
+      { permissionId: held.permissionId },
+      { allow, actor: held.actor, ...(allow ? {} : { reason }) },
+    );
+  });
+}
+
+/** The request as a call of the gate, with everything that is judged before the transaction. */
+async function prepareAsk(ctx: AppContext, session: Session, ask: PermissionAsk): Promise<PreparedCall | undefined> {
   const place = await findSessionFolder(ctx, session);
-  if (!place) return { kind: 'reject', reason: 'the session has no work folder any more' };
+  if (!place) return undefined;
   const { folder, repository } = place;
-  const policy = policyFor(ctx, repository?.config.policy);
   const toolCall = { ...ask.call, toolCallId: ask.call.callId } as unknown as Json;
   const call = callFromAcp(
     toolCall,
@@ -35,12 +90,7 @@ export async function judgePermission(
     },
     (label) => ({ ...unknownServer(session.agent, label), ...(label === 'chantier' ? { isOwn: true } : {}) }),
   );
-  const prepared = prepareCall(call, policy);
-  const judged = await ctx.store.tx((tx) => judgeCall(tx, prepared));
-  if (judged.decision === 'allow') return { kind: 'allow' };
-  if (judged.decision === 'ask' && judged.decisionId !== undefined)
-    return { kind: 'hold', decisionId: judged.decisionId };
-  return { kind: 'reject', reason: judged.message };
+  return prepareCall(call, policyFor(ctx, repository?.config.policy));
 }
 
 /** The policy of one session: the instance's, then the trusted repository's; broken rules never loosen it. */

@@ -72,8 +72,9 @@ async function earlierWorkOf(
   ctx: AppContext,
   pullRequest: PullRequest,
 ): Promise<{ summary: string; findings: string }> {
-  const pending = await listFeedback(ctx.store.read, { pullRequestId: pullRequest.id, state: 'pending' });
-  const texts = pending.map((feedback) => feedbackTextOf(pullRequest, feedback));
+  const all = await listFeedback(ctx.store.read, { pullRequestId: pullRequest.id });
+  const current = all.filter((feedback) => feedback.headSha === pullRequest.headSha);
+  const texts = current.map((feedback) => feedbackTextOf(pullRequest, feedback));
   return { summary: `${pullRequest.title}\n\n${pullRequest.body}`, findings: texts.join('\n\n') || 'none' };
 }
 

@@ -17,6 +17,7 @@ import {
 import type { Session } from '../../sessions/index.ts';
 import type { Schema } from '../../store/index.ts';
 import type { AppContext } from '../context.ts';
+import { closeNetwork, openNetwork } from '../launch/agent-network.ts';
 import { syncBase } from '../repositories/sync-base.ts';
 import { insideOf } from './inside.ts';
 
@@ -91,7 +92,9 @@ export async function openAuthorFolder(
   });
   if (row.state === 'ready') return ok(folder);
   await ctx.store.tx((tx) => markWorkFolder(tx, { ownerKey, state: 'created', actor }));
-  const prepared = await prepareWorkFolder(ctx.forge, repository, folder, inside);
+  const network = await openNetwork(ctx, `setup-${ownerKey}`, []);
+  const prepared = await prepareWorkFolder(ctx.forge, repository, folder, { ...inside, network });
+  await closeNetwork(ctx, `setup-${ownerKey}`);
   await ctx.store.tx((tx) =>
     markWorkFolder(tx, {
       ownerKey,

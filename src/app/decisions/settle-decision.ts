@@ -1,0 +1,264 @@
+import { ok, refuse, type Result } from '../../kernel/index.ts';
+import { repositoryById, trustRepository } from '../../forge/index.ts';
+import { approveCall, approveCallForGood, approveCapability, refuseCall, refuseCapability } from '../../gate/index.ts';
+import { cancelTask, completeTask, resumeTask, settleProposal } from '../../ledger/index.ts';
+import { answerPermission, respond } from '../../sessions/index.ts';
+import {
+  type DecisionKind,
+  type DecisionRequestRow,
+  enqueueEffect,
+  reviveEffect,
+  settleDecision,
+  type Tx,
+} from '../../store/index.ts';
+import type { VerdictRequest } from '../../wire/index.ts';
+import type { Caller } from '../caller.ts';
+import type { AppContext } from '../context.ts';
+import { phaseOf } from '../instance/phase-of.ts';
+
+/** The effect that lets a held call go on after a human's yes. */
+export const releaseCallEffect = 'gate.release-held';
+
+/** What came of a verdict, in one sentence. */
+export type Settled = { message: string };
+
+/** How one kind of decision is settled, in the transaction of its subject (README 2.1). */
+type Settle = (
+  tx: Tx,
+  ctx: AppContext,
+  caller: Caller,
+  decision: DecisionRequestRow,
+  verdict: VerdictRequest,
+) => Promise<Result<Settled>>;
+
+/** Everything but landings and human reviews, whose outside effects have a saga of their own. */
+export const settlers: Partial<Record<DecisionKind, Settle>> = {
+  escalation_answer: answerQuestion,
+  call_approval: decideCall,
+  capability_approval: decideCapability,
+  repository_trust: trust,
+  nothing_delivered: settleNothingDelivered,
+  attempts_exhausted: settleExhausted,
+  base_conflict: acknowledge('The base is looked at again with the next run or landing.'),
+  dead_letter: settleDeadLetter,
+  proposal: settleProposed,
+};
+
+/** Answers exactly this question; another one that is older must be answered first (S-32). */
+async function answerQuestion(
+  tx: Tx,
+  ctx: AppContext,
+  caller: Caller,
+  decision: DecisionRequestRow,
+  verdict: VerdictRequest,
+): Promise<Result<Settled>> {
+  const question = await tx.db
+    .selectFrom('escalation')
+    .innerJoin('session', 'session.id', 'escalation.session_id')
+    .select('session.work_key')
+    .where('escalation.id', '=', decision.subject_id)
+    .executeTakeFirst();
+  if (!question) return refuse('not-found', 'unknown_question', `There is no question ${decision.subject_id}.`);
+  const answered = await respond(tx, ctx.sessions, caller, {
+    workKey: question.work_key,
+    text: verdict.text,
+    key: caller.idempotencyKey,
+    escalationId: decision.subject_id,
+  });
+  return answered.ok ? ok({ message: `The answer is on its way to ${question.work_key}.` }) : answered;
+}
+
+/** One waiting call: once, or its capability for good. The agent that holds gets the answer; a parked one is told. */
+async function decideCall(
+  tx: Tx,
+  ctx: AppContext,
+  caller: Caller,
+  decision: DecisionRequestRow,
+  verdict: VerdictRequest,
+): Promise<Result<Settled>> {
+  const request = { callId: decision.subject_id, actor: caller.actor, phase: phaseOf(ctx) };
+  const isYes = verdict.verdict === 'approve';
+  const decide = async () => {
+    if (!isYes) return refuseCall(tx, request);
+    if (verdict.scope !== 'standing') return approveCall(tx, request);
+    return approveCallForGood(tx, {
+      ...request,
+      hasFreshProof: caller.proof === 'fresh',
+      ...(verdict.note === undefined ? {} : { note: verdict.note }),
+    });
+  };
+  const decided = await decide();
+  if (!decided.ok) return decided;
+  const held = await tx.db
+    .selectFrom('permission_request')
+    .select('id')
+    .where('decision_id', '=', decision.id)
+    .where('state', '=', 'held')
+    .executeTakeFirst();
+  if (!held) return ok({ message: isYes ? 'Approved; the agent may repeat the call within 15 minutes.' : 'Refused.' });
+  if (isYes) {
+    // What will run is looked at again before the yes is spent (decision 4), and that reads the disk: after the commit.
+    const payload = { callId: decision.subject_id, permissionId: held.id, actor: caller.actor };
+    await enqueueEffect(tx, { key: `release:${decision.subject_id}:${held.id}`, kind: releaseCallEffect, payload });
+    return ok({ message: 'Approved; the agent goes on.' });
+  }
+  const reason = verdict.note ?? 'a human refused this call';
+  const answered = await answerPermission(tx, { permissionId: held.id }, { allow: false, actor: caller.actor, reason });
+  return answered.ok ? ok({ message: 'Refused; the agent was told.' }) : answered;
+}
+
+async function decideCapability(
+  tx: Tx,
+  ctx: AppContext,
+  caller: Caller,
+  decision: DecisionRequestRow,
+  verdict: VerdictRequest,
+): Promise<Result<Settled>> {
+  const request = {
+    capabilityId: decision.subject_id,
+    actor: caller.actor,
+    phase: phaseOf(ctx),
+    hasFreshProof: caller.proof === 'fresh',
+    ...(verdict.note === undefined ? {} : { note: verdict.note }),
+  };
+  const decided =
+    verdict.verdict === 'approve' ? await approveCapability(tx, request) : await refuseCapability(tx, request);
+  return decided.ok
+    ? ok({ message: `Capability ${decision.subject_id} is ${decided.value.capability.status}.` })
+    : decided;
+}
+
+async function trust(
+  tx: Tx,
+  _ctx: AppContext,
+  caller: Caller,
+  decision: DecisionRequestRow,
+  verdict: VerdictRequest,
+): Promise<Result<Settled>> {
+  const repository = await repositoryById(tx.db, decision.subject_id);
+  if (!repository) return refuse('not-found', 'repository_not_found', `There is no repository ${decision.subject_id}.`);
+  if (verdict.verdict === 'approve') {
+    const { digest } = JSON.parse(decision.detail) as { digest: string };
+    const trusted = await trustRepository(tx, { id: repository.id, digest, actor: caller.actor });
+    if (!trusted.ok) return trusted;
+    tx.wake('tasks');
+  }
+  const settled = await close(tx, caller, decision, verdict);
+  if (!settled.ok) return settled;
+  return ok({
+    message:
+      verdict.verdict === 'approve'
+        ? `The commands of ${repository.name} are trusted.`
+        : `The commands of ${repository.name} stay untrusted; nothing of it runs.`,
+  });
+}
+
+/** Yes: nothing had to change, the task is done. No: it is tried again. */
+async function settleNothingDelivered(
+  tx: Tx,
+  _ctx: AppContext,
+  caller: Caller,
+  decision: DecisionRequestRow,
+  verdict: VerdictRequest,
+): Promise<Result<Settled>> {
+  const isTask = decision.subject_kind === 'task';
+  if (isTask && verdict.verdict === 'approve') {
+    const resumed = await resumeTask(tx, { taskId: decision.subject_id, actor: caller.actor });
+    if (!resumed.ok) return resumed;
+    const by = {
+      kind: 'human' as const,
+      reason: verdict.note ?? 'nothing had to change',
+      proof: caller.proof !== 'none',
+    };
+    const done = await completeTask(tx, { taskId: decision.subject_id, by, actor: caller.actor });
+    if (!done.ok) return done;
+  }
+  if (isTask && verdict.verdict === 'refuse') {
+    const resumed = await resumeTask(tx, { taskId: decision.subject_id, actor: caller.actor });
+    if (!resumed.ok) return resumed;
+  }
+  const settled = await close(tx, caller, decision, verdict);
+  return settled.ok
+    ? ok({ message: verdict.verdict === 'approve' ? 'Taken as done.' : 'The task is tried again.' })
+    : settled;
+}
+
+/** Yes: the task is tried again. No: it is cancelled. */
+async function settleExhausted(
+  tx: Tx,
+  _ctx: AppContext,
+  caller: Caller,
+  decision: DecisionRequestRow,
+  verdict: VerdictRequest,
+): Promise<Result<Settled>> {
+  const wish = {
+    taskId: decision.subject_id,
+    actor: caller.actor,
+    ...(verdict.note === undefined ? {} : { reason: verdict.note }),
+  };
+  const moved = verdict.verdict === 'approve' ? await resumeTask(tx, wish) : await cancelTask(tx, wish);
+  if (!moved.ok) return moved;
+  const stillOpen = await tx.db
+    .selectFrom('decision_request')
+    .select('id')
+    .where('id', '=', decision.id)
+    .where('state', '=', 'open')
+    .executeTakeFirst();
+  if (stillOpen) {
+    const settled = await close(tx, caller, decision, verdict);
+    if (!settled.ok) return settled;
+  }
+  return ok({ message: verdict.verdict === 'approve' ? 'The task is tried again.' : 'The task is cancelled.' });
+}
+
+/** Yes: the effect is tried again. No: it is dropped for good. */
+async function settleDeadLetter(
+  tx: Tx,
+  _ctx: AppContext,
+  caller: Caller,
+  decision: DecisionRequestRow,
+  verdict: VerdictRequest,
+): Promise<Result<Settled>> {
+  if (verdict.verdict === 'approve') await reviveEffect(tx, decision.subject_id);
+  const settled = await close(tx, caller, decision, verdict);
+  return settled.ok
+    ? ok({ message: verdict.verdict === 'approve' ? 'It is tried again.' : 'It is dropped.' })
+    : settled;
+}
+
+async function settleProposed(
+  tx: Tx,
+  _ctx: AppContext,
+  caller: Caller,
+  decision: DecisionRequestRow,
+  verdict: VerdictRequest,
+): Promise<Result<Settled>> {
+  const accept = verdict.verdict === 'approve';
+  const settled = await settleProposal(tx, {
+    proposalId: decision.subject_id,
+    accept,
+    actor: caller.actor,
+    ...(verdict.note === undefined ? {} : { reason: verdict.note }),
+  });
+  return settled.ok ? ok({ message: accept ? 'Accepted.' : 'Rejected.' }) : settled;
+}
+
+function acknowledge(message: string): Settle {
+  return async (tx, _ctx, caller, decision, verdict) => {
+    const settled = await close(tx, caller, decision, verdict);
+    return settled.ok ? ok({ message }) : settled;
+  };
+}
+
+async function close(
+  tx: Tx,
+  caller: Caller,
+  decision: DecisionRequestRow,
+  verdict: VerdictRequest,
+): Promise<Result<DecisionRequestRow>> {
+  return settleDecision(tx, decision.id, {
+    outcome: verdict.verdict === 'approve' ? 'approved' : 'refused',
+    ...(verdict.note === undefined ? {} : { detail: { note: verdict.note } }),
+    actor: caller.actor,
+  });
+}

@@ -1,0 +1,151 @@
+import { ok, refuse, type Result } from '../../kernel/index.ts';
+import { type Repository, repositoryById } from '../../forge/index.ts';
+import {
+  landingBlockers,
+  listLandings,
+  listPullRequests,
+  type PullRequest,
+  readLanding,
+  readLandingFacts,
+  readOpenLanding,
+  readPullRequest,
+} from '../../review/index.ts';
+import { requireProof } from '../access/index.ts';
+import type { ReviewUseCases } from '../app.ts';
+import type { AppContext } from '../context.ts';
+import { rulesOf } from '../landing/advance-landing.ts';
+import { acceptAndWait } from '../landing/settle-landing.ts';
+import { findRepository } from '../repositories/register-repository.ts';
+import { openRevert } from './open-revert.ts';
+import { actAsHuman } from './settle-human-review.ts';
+import { diffView, landingView, pullRequestView } from './views.ts';
+
+/** Pull requests, their diffs, humans' acts, landings (design sections 6 and 8). */
+export function reviewUseCases(ctx: AppContext): ReviewUseCases {
+  const db = ctx.store.read;
+  return {
+    async listPullRequests(_caller, query) {
+      const repository = query.repository === undefined ? undefined : await findRepository(ctx, query.repository);
+      if (repository && !repository.ok) return repository;
+      const all = await listPullRequests(db, {
+        ...(repository ? { repositoryId: repository.value.id } : {}),
+        ...(query.open === true ? { isOpen: true } : {}),
+        limit: 1000,
+      });
+      const views = await Promise.all(all.map((pullRequest) => pullRequestView(ctx, pullRequest)));
+      const wanted = views.filter((view) => query.state === undefined || view.state === query.state);
+      const from = query.cursor === undefined ? 0 : wanted.findIndex((view) => view.id === query.cursor) + 1;
+      const items = wanted.slice(from, from + query.limit);
+      return ok({ items, nextCursor: from + query.limit < wanted.length ? (items.at(-1)?.id ?? null) : null });
+    },
+    async showPullRequest(_caller, name) {
+      const found = await findPullRequest(ctx, name);
+      return found.ok ? ok(await pullRequestView(ctx, found.value)) : found;
+    },
+    async diff(_caller, name) {
+      const found = await withRepository(ctx, name);
+      return found.ok ? ok(await diffView(ctx, found.value.repository, found.value.pullRequest)) : found;
+    },
+    async humanAct(caller, name, act) {
+      const proof = requireProof(caller, 'decide');
+      if (!proof.ok) return proof;
+      const found = await findPullRequest(ctx, name);
+      if (!found.ok) return found;
+      const done = await actAsHuman(ctx, caller, found.value.id, act, found.value.headSha);
+      return done.ok ? this.showPullRequest(caller, found.value.id) : done;
+    },
+    async land(caller, name, request) {
+      const proof = requireProof(caller, 'decide');
+      if (!proof.ok) return proof;
+      const found = await withRepository(ctx, name);
+      if (!found.ok) return found;
+      const { pullRequest, repository } = found.value;
+      if (request.head !== undefined && !pullRequest.headSha.startsWith(request.head)) {
+        return refuse(
+          'wrong-state',
+          'stale_head',
+          `You have seen ${request.head}, but the change is at ${pullRequest.headSha.slice(0, 12)} now. Look at it again.`,
+        );
+      }
+      const landing = await readOpenLanding(db, pullRequest.id);
+      if (!landing || landing.state !== 'offered' || landing.candidate === null || landing.baseTip === null) {
+        return refuse('not-landed', 'not_offered', await whyNot(ctx, repository, pullRequest), {
+          state: pullRequest.state,
+        });
+      }
+      const landed = await acceptAndWait(ctx, caller, {
+        landingId: landing.id,
+        candidate: landing.candidate,
+        baseTip: landing.baseTip,
+        headSha: landing.expectedHead,
+      });
+      return landed.ok ? ok(await landingView(ctx, landed.value)) : landed;
+    },
+    async showLanding(_caller, id) {
+      const landing = await readLanding(db, id);
+      return landing
+        ? ok(await landingView(ctx, landing))
+        : refuse('not-found', 'unknown_landing', `There is no landing ${id}.`, { id });
+    },
+    async listLandings(_caller, query) {
+      const all = await listLandings(db, { limit: 1000 });
+      const from = query.cursor === undefined ? 0 : all.findIndex((landing) => landing.id === query.cursor) + 1;
+      const items = await Promise.all(all.slice(from, from + query.limit).map((landing) => landingView(ctx, landing)));
+      return ok({ items, nextCursor: from + query.limit < all.length ? (items.at(-1)?.id ?? null) : null });
+    },
+    async revert(caller, landingId, request) {
+      const proof = requireProof(caller, 'decide');
+      if (!proof.ok) return proof;
+      const opened = await openRevert(ctx, caller, landingId, request.reason);
+      return opened.ok ? this.showPullRequest(caller, opened.value.id) : opened;
+    },
+  };
+}
+
+/** A pull request by id, or by number where only one repository has that number open (else the newest). */
+async function findPullRequest(ctx: AppContext, name: string): Promise<Result<PullRequest>> {
+  const byId = await readPullRequest(ctx.store.read, name);
+  if (byId) return ok(byId);
+  const number = /^#?(\d{1,9})$/.exec(name)?.[1];
+  const matches =
+    number === undefined
+      ? []
+      : (await listPullRequests(ctx.store.read, { limit: 1000 })).filter((one) => one.number === Number(number));
+  const open = matches.filter((one) => one.closedAt === null);
+  if (open.length > 1) {
+    return refuse(
+      'invalid',
+      'ambiguous_number',
+      `${open.length} repositories have an open pull request ${number}; use its id.`,
+      { ids: open.map((one) => one.id) },
+    );
+  }
+  const found = open[0] ?? matches.at(-1);
+  return found
+    ? ok(found)
+    : refuse(
+        'not-found',
+        'unknown_pull_request',
+        `There is no pull request ${name}. \`chantier pr list\` names them.`,
+        { name },
+      );
+}
+
+async function withRepository(
+  ctx: AppContext,
+  name: string,
+): Promise<Result<{ pullRequest: PullRequest; repository: Repository }>> {
+  const found = await findPullRequest(ctx, name);
+  if (!found.ok) return found;
+  const repository = await repositoryById(ctx.store.read, found.value.repositoryId);
+  return repository
+    ? ok({ pullRequest: found.value, repository })
+    : refuse('not-found', 'repository_not_found', `There is no repository ${found.value.repositoryId}.`);
+}
+
+async function whyNot(ctx: AppContext, repository: Repository, pullRequest: PullRequest): Promise<string> {
+  const facts = await readLandingFacts(ctx.store.read, pullRequest, await rulesOf(ctx, repository));
+  const blocker = landingBlockers(facts)[0];
+  const view = await pullRequestView(ctx, pullRequest);
+  return `Pull request ${pullRequest.number} does not land yet: it waits for ${view.waitsFor ?? blocker?.message ?? 'nothing; it has landed'}.`;
+}

@@ -1,0 +1,49 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+import type { Bridge } from './app/index.ts';
+import { ensureRunFolder, type InstancePaths } from './config/index.ts';
+import { bridgeFolderOf } from './server/index.ts';
+
+/** The folder of the installed package: this file runs from `src/`, or bundled from `dist/`. */
+export const packageRoot = findPackageRoot(import.meta.dirname);
+
+const manifest = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { version: string };
+
+export const packageVersion = manifest.version;
+
+const isBundled = import.meta.dirname !== join(packageRoot, 'src');
+
+/** How agents start their tools inside, and which files that needs there. */
+export function bridgeOf(paths: InstancePaths): Bridge {
+  const entry = isBundled ? join(packageRoot, 'dist', 'cli.js') : join(packageRoot, 'src', 'cli', 'main.ts');
+  const files = isBundled ? ['dist'] : ['src', 'node_modules'];
+  return {
+    socketFolder: bridgeFolderOf(paths),
+    insideFolder: '/run/chantier/bridge',
+    command: [process.execPath, '--disable-warning=ExperimentalWarning', entry, 'mcp'],
+    readOnly: [process.execPath, join(packageRoot, 'package.json'), ...files.map((name) => join(packageRoot, name))],
+    runFolder: ensureRunFolder(paths.home),
+  };
+}
+
+/** The program that runs the wall, where it is bundled; from sources the sandbox finds its own. */
+export function wallProgram(): readonly string[] | undefined {
+  const file = join(packageRoot, 'dist', 'wall.js');
+  return isBundled && existsSync(file) ? [process.execPath, file] : undefined;
+}
+
+/** The built console, where there is one. */
+export function consoleFolder(): string | undefined {
+  const folder = join(packageRoot, 'dist', 'web');
+  return existsSync(join(folder, 'index.html')) ? folder : undefined;
+}
+
+function findPackageRoot(from: string): string {
+  for (let folder = from; ; folder = dirname(folder)) {
+    const file = join(folder, 'package.json');
+    if (existsSync(file) && (JSON.parse(readFileSync(file, 'utf8')) as { name?: string }).name === 'chantier')
+      return folder;
+    if (folder === dirname(folder)) throw new Error(`no package.json of chantier above ${from}`);
+  }
+}
