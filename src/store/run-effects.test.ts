@@ -161,6 +161,19 @@ eachStore((dialect, open) => {
     expect(rows.every((row) => row.state === 'done')).toBe(true);
   });
 
+  it('tries nothing while the instance is halted', async () => {
+    const { store } = await open();
+    let halted = true;
+    const keys: string[] = [];
+    const executor = start(store, { mail: async ({ key }) => void keys.push(key) }, { mayTry: async () => !halted });
+    await enqueue(store, 'k1');
+    await executor.settle();
+    expect(keys).toEqual([]);
+    halted = false;
+    await executor.settle();
+    expect(keys).toEqual(['k1']);
+  });
+
   it('stops in order: the running try is finished, nothing new is started', async () => {
     const { store } = await open();
     let finish = (): void => {};

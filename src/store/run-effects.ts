@@ -33,6 +33,8 @@ export interface EffectsOptions {
   maxAttempts?: number;
   /** How often to look without being woken; default 5 s. */
   pollMs?: number;
+  /** Asked before each look; while it says no, nothing new is tried (a halted instance). Default: always yes. */
+  mayTry?: () => Promise<boolean>;
   /** Told after each try; for logs and metrics. */
   onTry?: (result: { key: string; kind: string; attempt: number; error?: unknown; dead: boolean }) => void;
   /** Told when the table itself cannot be read or written; it is tried again. */
@@ -99,6 +101,7 @@ export function startEffects(
   async function startDue(): Promise<number> {
     started ??= store.dialect === 'sqlite' ? releaseClaims(store) : Promise.resolve();
     await started;
+    if (options.mayTry && !(await options.mayTry())) return pollMs;
     for (const [kind, { concurrency = 4, timeoutMs = 60_000 }] of kinds) {
       const free = concurrency - [...running.values()].filter((running) => running === kind).length;
       if (free <= 0 || stopped) continue;
@@ -172,6 +175,7 @@ export function startEffects(
   };
 
   async function isDue(): Promise<boolean> {
+    if (options.mayTry && !(await options.mayTry())) return false;
     const dueAt = await nextDueAt(store, [...kinds.keys()]);
     return dueAt !== undefined && dueAt <= store.clock.now();
   }
