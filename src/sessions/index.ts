@@ -36,13 +36,21 @@ export { enqueuePrompt } from './prompts.ts';
 export type { CommandResult, Session } from './session.ts';
 export { toSession } from './session.ts';
 export type { SessionRole, SessionRow, TokenHolder } from './session-store.ts';
-export { countActive, findActiveByWorkKey, findByToken, findLastByWorkKey, findSession } from './session-store.ts';
+export {
+  countActive,
+  findActiveByWorkKey,
+  findByToken,
+  findByTokenHash,
+  findLastByWorkKey,
+  findSession,
+} from './session-store.ts';
 export type { SessionState, TerminalState } from './states.ts';
 export { activeStates, allowedTransitions, isTerminal, sessionMoves, sessionStates } from './states.ts';
 export type { EscalationView, Fact, SessionView } from './status.ts';
 export { listEscalations, readStatus } from './status.ts';
 export { readAgentLimit } from './supervisor/limits.ts';
-export type { StoppedSession, Supervisor } from './supervisor/supervisor.ts';
+export type { StoppedSession } from './supervisor/stop-all.ts';
+export type { Supervisor } from './supervisor/supervisor.ts';
 export { startSupervisor } from './supervisor/supervisor.ts';
 export type { PromptView } from './tell-session.ts';
 export { tellSession, waitPrompt } from './tell-session.ts';

@@ -82,11 +82,16 @@ export interface TokenHolder {
 }
 
 /** The holder of a token, or `undefined` when no living generation has it. */
-export async function findByToken(db: Db, token: string): Promise<TokenHolder | undefined> {
+export function findByToken(db: Db, token: string): Promise<TokenHolder | undefined> {
+  return findByTokenHash(db, sha256(token));
+}
+
+/** As `findByToken`, for a token whose SHA-256 is at hand. */
+export async function findByTokenHash(db: Db, tokenHash: string): Promise<TokenHolder | undefined> {
   const row = await db
     .selectFrom('session')
     .select(['id', 'generation', 'role', 'work_key', 'task_id'])
-    .where('token_hash', '=', sha256(token))
+    .where('token_hash', '=', tokenHash)
     .where('state', 'in', activeStates)
     .where('process', 'in', ['launching', 'live'])
     .executeTakeFirst();

@@ -54,7 +54,7 @@ export async function transition(
       to,
       work_key: row.work_key,
       generation: row.generation,
-      reason: cause.reason ?? null,
+      reason: machineWord(cause.reason),
       ...cause.facts,
     },
   });
@@ -75,7 +75,7 @@ async function rejectMove(
     actor: cause.actor,
     subject: { kind: 'session', id },
     sessionId: id,
-    facts: { from, to, found: found ?? null, reason: cause.reason ?? null },
+    facts: { from, to, found: found ?? null, reason: machineWord(cause.reason) },
   });
   if (found === undefined) return refuse('not-found', 'unknown_session', `unknown session ${id}`, { id });
   return refuse('wrong-state', 'move_rejected', `Session ${id} is ${found} and cannot go from ${from} to ${to}.`, {
@@ -84,4 +84,10 @@ async function rejectMove(
     to,
     found,
   });
+}
+
+/** Events hold no free text (S-62): a reason in a human's words stays in the row. */
+function machineWord(reason: string | undefined): string | null {
+  if (reason === undefined) return null;
+  return /^[a-z0-9_.:-]{1,64}$/.test(reason) ? reason : 'in_words';
 }

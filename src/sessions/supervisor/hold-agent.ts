@@ -1,0 +1,96 @@
+import { type AgentLink, driverFor, type DriverSink } from '../drivers/index.ts';
+import type { Generation } from '../host/index.ts';
+import type { SessionRow } from '../session-store.ts';
+import { applyBatch, isChatter } from './apply-events.ts';
+import { applyFlag } from './apply-liveness.ts';
+import type { Attached } from './attached.ts';
+import type { LaunchRecord } from './launch-record.ts';
+import type { SupervisorState } from './supervisor-state.ts';
+
+/** Batches of mere chatter are written at most this often (ms). */
+const chatterMs = 1_000;
+/** How much earlier the driver's own flag is raised than the setting says: a ping's way (ms). */
+const pingAllowanceMs = 500;
+
+/** Takes hold of a generation's agent, just started or found alive, and marks its process as live. */
+export async function holdAgent(
+  state: SupervisorState,
+  row: SessionRow,
+  generation: Generation,
+  record: LaunchRecord,
+): Promise<void> {
+  const held = Promise.withResolvers<Attached>();
+  // Nobody waits for it unless the link has news before it is held.
+  held.promise.catch(() => undefined);
+  let link: AgentLink;
+  try {
+    link = await attach(state, row, generation, record, held.promise);
+  } catch (error) {
+    held.reject(error);
+    await generation.close();
+    throw error;
+  }
+  const attached: Attached = { sessionId: row.id, generation: row.generation, profile: record.profile, link };
+  state.sessions.set(row.id, attached);
+  held.resolve(attached);
+  await state.ctx.store.tx((tx) =>
+    tx.db
+      .updateTable('session')
+      .set({ process: 'live' })
+      .where('id', '=', row.id)
+      .where('generation', '=', row.generation)
+      .where('process', '=', 'launching')
+      .execute(),
+  );
+  state.loop.poke(row.id);
+}
+
+async function attach(
+  state: SupervisorState,
+  row: SessionRow,
+  generation: Generation,
+  record: LaunchRecord,
+  held: Promise<Attached>,
+): Promise<AgentLink> {
+  const { profile, cwd, mcpServers, conversationId } = record;
+  const { unresponsiveAfterMs, stalledAfterMs } = state.ctx.settings();
+  return driverFor(profile).attach(
+    generation,
+    {
+      profile,
+      cwd,
+      mcpServers,
+      ...(conversationId === null ? {} : { resume: { conversationId } }),
+      consumedTo: row.journal_offset,
+      clock: state.ctx.store.clock,
+      pace: { unresponsiveAfterMs: unresponsiveAfterMs - pingAllowanceMs, stalledAfterMs, ...state.pace },
+    },
+    sinkOf(state, row, generation, held),
+  );
+}
+
+/** Where the agent's news go: batches into the store with their offset, flags into the row, its end to the judge of deaths. */
+function sinkOf(
+  { ctx, deaths, onFault }: SupervisorState,
+  row: SessionRow,
+  generation: Generation,
+  held: Promise<Attached>,
+): DriverSink {
+  const at = { sessionId: row.id, generation: row.generation };
+  let writtenAt = Number.NEGATIVE_INFINITY;
+  return {
+    async apply(batch) {
+      const now = performance.now();
+      if (isChatter(batch) && now - writtenAt < chatterMs) return;
+      await applyBatch(ctx, at, batch, generation.record());
+      writtenAt = now;
+    },
+    async liveness(event) {
+      if (event.kind !== 'exited') return applyFlag(ctx, at, event);
+      const attached = await held;
+      attached.exited = event;
+      deaths.note(attached);
+    },
+    fault: (error) => onFault(error, row.id),
+  };
+}
