@@ -27,6 +27,7 @@ export class Inbox {
   readonly #next: FileHandle;
   #size: number;
   #nextLength = 0;
+  #isClosing = false;
   #queue: Promise<unknown> = Promise.resolve();
 
   private constructor(inbox: FileHandle, next: FileHandle, size: number) {
@@ -59,7 +60,9 @@ export class Inbox {
     return appended;
   }
 
+  /** Closes after the frame in hand; one that a full disk holds up is left to the next writer, who completes it. */
   async close(): Promise<void> {
+    this.#isClosing = true;
     await this.#queue;
     await this.#inbox.close();
     await this.#next.close();
@@ -67,7 +70,9 @@ export class Inbox {
 
   async #appendNow(bytes: Buffer): Promise<AppendedFrame> {
     const start = this.#size;
-    await this.#storeNext(start, bytes);
+    await this.#storeNext(start, bytes).catch((cause: unknown) => {
+      throw notWritten(cause);
+    });
     await this.#write(bytes, start);
     return { start, end: start + bytes.length };
   }
@@ -89,11 +94,7 @@ export class Inbox {
         this.#size += (await this.#inbox.write(bytes, at, bytes.length - at)).bytesWritten;
       } catch (cause) {
         this.#size = (await this.#inbox.stat()).size;
-        if (this.#size === start)
-          throw new Fault('inbox_write_failed', 'the frame could not be appended; free some disk space and try again', {
-            retryable: true,
-            cause,
-          });
+        if (this.#size === start || this.#isClosing) throw notWritten(cause);
         await new Promise((resolve) => setTimeout(resolve, retryAfterMs));
       }
     }
@@ -128,6 +129,11 @@ export class Inbox {
       return undefined;
     }
   }
+}
+
+function notWritten(cause: unknown): Fault {
+  const message = 'the frame could not be appended; free some disk space and try again';
+  return new Fault('inbox_write_failed', message, { retryable: true, cause });
 }
 
 function hashOf(bytes: Buffer): string {

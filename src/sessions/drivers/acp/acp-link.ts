@@ -35,6 +35,8 @@ export class AcpLink implements AgentLink, LinkHandler {
   #sending: Promise<unknown> = Promise.resolve();
   #promptSentAt = new Map<string, number>();
   #readBackSince: number | undefined;
+  #isSendingDue = false;
+  #sendFault: unknown;
 
   constructor(parts: {
     generation: Generation;
@@ -145,15 +147,13 @@ export class AcpLink implements AgentLink, LinkHandler {
   }
 
   async advance(): Promise<void> {
-    await this.#inOrder(async () => {
-      for (let due = this.#conversation.dueFrames(); due.length > 0; due = this.#conversation.dueFrames())
-        for (const frame of due) if (!(await this.#send(frame)).ok) return;
-      if (!this.#pulse.isPingDue(this.#pulseContext())) return;
-      if ((await this.#send(this.#conversation.pingFrame())).ok) this.#pulse.pinged();
-    });
+    this.#sendDue();
     this.#judgeReadBack();
     this.#judgePrompt();
     for (const flag of this.#pulse.look(this.#pulseContext())) this.#loop.flag(flag);
+    const fault = this.#sendFault;
+    this.#sendFault = undefined;
+    if (fault !== undefined) throw fault;
   }
 
   nextDueAt(): number {
@@ -192,6 +192,28 @@ export class AcpLink implements AgentLink, LinkHandler {
       isTurnOpen: prompts.open() !== undefined,
       isAsking: turn === 'requires_action',
     };
+  }
+
+  /** Not waited for: a full disk may hold a frame up, and what the agent says and its end must be told all the same. */
+  #sendDue(): void {
+    const isDue = this.#conversation.dueFrames().length > 0 || this.#pulse.isPingDue(this.#pulseContext());
+    if (!isDue || this.#isSendingDue || this.generation.latch()) return;
+    this.#isSendingDue = true;
+    void this.#inOrder(() => this.#sendDueNow())
+      .catch((error: unknown) => {
+        this.#sendFault = error;
+      })
+      .finally(() => {
+        this.#isSendingDue = false;
+        this.#loop.wake();
+      });
+  }
+
+  async #sendDueNow(): Promise<void> {
+    for (let due = this.#conversation.dueFrames(); due.length > 0; due = this.#conversation.dueFrames())
+      for (const frame of due) if (!(await this.#send(frame)).ok) return;
+    if (!this.#pulse.isPingDue(this.#pulseContext())) return;
+    if ((await this.#send(this.#conversation.pingFrame())).ok) this.#pulse.pinged();
   }
 
   async #answer(build: () => Result<string | undefined>): Promise<Result<undefined>> {
