@@ -8,7 +8,7 @@ import { tasksTopic } from './move-status.ts';
 import { type InputFault, isObject } from './read-fields.ts';
 import { type KnownTasks, maxTasksAtOnce, readTasks } from './read-tasks.ts';
 import { resolveReferences, validationRefusal } from './resolve-references.ts';
-import { lockJob, type TaskRow } from './rows.ts';
+import { type JobRow, lockJob, type TaskRow } from './rows.ts';
 import { isOver } from './statuses.ts';
 
 /**
@@ -36,7 +36,7 @@ export async function addTasks(
   if (list.length === 0 || list.length > maxTasksAtOnce) {
     faults.push({ path: 'tasks', code: 'no_tasks', message: `must be a list of 1 to ${maxTasksAtOnce} tasks` });
   }
-  const tasks = readTasks(list, 'tasks', await knownTasks(tx, job.id, list), faults);
+  const tasks = readTasks(list, 'tasks', await knownTasks(tx, job, list), faults);
   const resolved = await resolveReferences(
     tx.db,
     tasks.flatMap((task) => task.references),
@@ -75,7 +75,7 @@ export async function addTask(
 }
 
 /** The tasks of the job that the new ones name, with what is above them; nothing is read when they name none. */
-async function knownTasks(tx: Tx, jobId: string, list: readonly unknown[]): Promise<KnownTasks> {
+async function knownTasks(tx: Tx, job: JobRow, list: readonly unknown[]): Promise<KnownTasks> {
   const keys = new Set(list.flatMap((task) => (isObject(task) && typeof task.key === 'string' ? [task.key] : [])));
   const named = new Set<string>();
   for (const task of list) {
@@ -84,12 +84,10 @@ async function knownTasks(tx: Tx, jobId: string, list: readonly unknown[]): Prom
   }
   if (named.size === 0) return { ids: new Map(), blockers: new Map() };
   const names = [...named].slice(0, maxTasksAtOnce);
-  const rows = await tx.db
-    .selectFrom('task')
-    .select(['id', 'codename'])
-    .where('job_id', '=', jobId)
-    .where((eb) => eb.or([eb('codename', 'in', names), eb('id', 'in', names)]))
-    .execute();
+  const ofJob = tx.db.selectFrom('task').select(['id', 'codename']).where('job_id', '=', job.id);
+  const byId = await ofJob.where('id', 'in', names).execute();
+  const byName = await ofJob.where('project_id', '=', job.project_id).where('codename', 'in', names).execute();
+  const rows = [...byId, ...byName];
   return {
     ids: new Map(rows.flatMap((row) => [[row.id, row.id] as const, [row.codename, row.id] as const])),
     blockers: await closure(

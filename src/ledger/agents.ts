@@ -13,6 +13,9 @@ import type { Tx } from '../store/index.ts';
 import { isCodename, maxText } from './fields.ts';
 import { type AgentRow, type Db, unknownItem } from './rows.ts';
 
+/** Topic woken with an agent's id when the registry changed. */
+export const agentsTopic = 'agents';
+
 /** What an agent may be used for. */
 export const agentRoles = ['author', 'reviewer', 'qa', 'coordinator'] as const;
 export type AgentRole = (typeof agentRoles)[number];
@@ -87,6 +90,7 @@ export async function registerAgent(
       subject: { kind: 'agent', id: row.id },
       facts: { driver: row.driver, source: row.source },
     });
+    tx.wake(agentsTopic, row.id);
     return ok({ agent: agentOf(row), change: 'added' });
   }
   const fields = (Object.keys(wanted) as (keyof typeof wanted)[]).filter((key) => wanted[key] !== known[key]);
@@ -110,6 +114,7 @@ export async function registerAgent(
     subject: { kind: 'agent', id: row.id },
     facts: { fields: known.active === 1 ? fields : [...fields, 'active'], version: row.version },
   });
+  tx.wake(agentsTopic, row.id);
   return ok({ agent: agentOf(row), change: 'changed' });
 }
 
@@ -124,6 +129,7 @@ export async function retireAgent(tx: Tx, ref: string, actor: Actor): Promise<Re
     .returningAll()
     .executeTakeFirstOrThrow();
   await tx.emit({ kind: 'agent.retired', actor, subject: { kind: 'agent', id: row.id } });
+  tx.wake(agentsTopic, row.id);
   return ok(agentOf(row));
 }
 

@@ -116,6 +116,9 @@ eachStore((_dialect, open) => {
     expect(await expiredClaims(store.read, clock.now())).toMatchObject([{ taskId: a, holder: 'session-1', fence }]);
     expect(mustOk(await showTask(store.read, a, clock.now())).phase).toBe('lost');
     expect(await claimAs(store, a, 'two')).toMatchObject({ ok: false, refusal: { code: 'claim_expired' } });
+    mustOk(await store.tx((tx) => heartbeat(tx, { taskId: a, fence, evenIfExpired: true })));
+    expect(await expiredClaims(store.read, clock.now())).toEqual([]);
+    clock.advance(claimTtlMs);
     expect(mustOk(await claimAs(store, a, 'session-1')).fence).toBe(fence + 1);
     expect(await refusedCode(store, (tx) => heartbeat(tx, { taskId: a, fence }))).toBe('lease_lost');
   });

@@ -14,11 +14,14 @@ export async function closure(
     side === 'blockers'
       ? [sql.ref('d.blocked_task_id'), sql.ref('d.blocker_task_id')]
       : [sql.ref('d.blocker_task_id'), sql.ref('d.blocked_task_id')];
+  // CROSS JOIN keeps SQLite from reading every edge of the store to find the few that are reached.
   const { rows } = await sql<{ near: string; far: string }>`
     with recursive reached(id) as (
       select id from task where id in (${sql.join([...taskIds])}) union
-      select ${far} from task_dependency d join reached on ${near} = reached.id)
-    select ${near} as near, ${far} as far from task_dependency d join reached on ${near} = reached.id`.execute(db);
+      select ${far} from reached cross join task_dependency d where ${near} = reached.id)
+    select ${near} as near, ${far} as far from reached cross join task_dependency d where ${near} = reached.id`.execute(
+    db,
+  );
   for (const row of rows) {
     const list = edges.get(row.near);
     if (list) list.push(row.far);

@@ -1,7 +1,7 @@
 export { addJob } from './add-job.ts';
 export { addTask, addTasks } from './add-tasks.ts';
 export type { Agent, AgentDriver, AgentEntry, AgentRole } from './agents.ts';
-export { agentDrivers, agentRoles, findAgent, listAgents, registerAgent, retireAgent } from './agents.ts';
+export { agentDrivers, agentRoles, agentsTopic, findAgent, listAgents, registerAgent, retireAgent } from './agents.ts';
 export { assignAgent, assignmentRoles, liveAssignments, unassignAgent } from './assignments.ts';
 export { maxAttempts } from './attempts.ts';
 export type { BenchFigures } from './bench.ts';

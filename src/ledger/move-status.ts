@@ -15,10 +15,10 @@ import {
 } from './statuses.ts';
 
 /** Topic woken with a task's id when it, or whether it may start, changed; the dispatcher listens. */
-export const tasksTopic = 'ledger.tasks';
+export const tasksTopic = 'tasks';
 
 /** Topic woken with a job's id when its tasks are over and its validation team has to look at it. */
-export const qaTopic = 'ledger.qa';
+export const qaTopic = 'qa';
 
 /** One change of a status: where to, why, and who says so. */
 export interface Move<S, R> {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 
-import { type Actor, forLog, newId, ok, refuse, type Result } from '../kernel/index.ts';
-import { openDecision, type Schema, type Tx, voidDecisions } from '../store/index.ts';
+import { type Actor, forLog, mustOk, newId, ok, refuse, type Result } from '../kernel/index.ts';
+import { openDecision, type Schema, settleDecision, type Tx } from '../store/index.ts';
 import type { Db } from './rows.ts';
 
 /** What a task asks for by name. */
@@ -91,8 +91,18 @@ export async function settleProposal(
     subject: { kind: 'proposal', id: row.id },
     facts: { kind: row.kind, status: row.status },
   });
-  await voidDecisions(tx, { subjectId: row.id, kind: 'proposal' }, row.status);
+  await settleItsDecision(tx, row.id, accept, actor);
   return ok(row);
+}
+
+async function settleItsDecision(tx: Tx, proposalId: string, accept: boolean, actor: Actor): Promise<void> {
+  const decision = await tx.db
+    .selectFrom('decision_request')
+    .select('id')
+    .where('dedupe_key', '=', `proposal:${proposalId}`)
+    .where('state', '=', 'open')
+    .executeTakeFirst();
+  if (decision) mustOk(await settleDecision(tx, decision.id, { outcome: accept ? 'approved' : 'refused', actor }));
 }
 
 /** Adds a skill or a tool, or finds it; gives its id. A retired one becomes active again. */

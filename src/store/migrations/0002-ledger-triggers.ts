@@ -48,7 +48,7 @@ async function cycleGuard(
   const { table, blocked, blocker, lock, lockId } = edge;
   const message = `${table}_cycle`;
   const closure = `WITH RECURSIVE up(id) AS (SELECT NEW.${blocker} UNION
-    SELECT d.${blocker} FROM ${table} d JOIN up ON d.${blocked} = up.id)`;
+    SELECT d.${blocker} FROM up CROSS JOIN ${table} d WHERE d.${blocked} = up.id)`;
   if (dialect === 'sqlite') {
     await raw(
       db,
@@ -235,7 +235,7 @@ async function scopeGuards(db: Kysely<never>, dialect: StoreDialect): Promise<vo
 
 async function companionGuards(db: Kysely<never>, dialect: StoreDialect): Promise<void> {
   const cycle = `NEW.resolves_job_id IS NOT NULL AND EXISTS (WITH RECURSIVE up(id) AS (SELECT NEW.resolves_job_id UNION
-    SELECT j.resolves_job_id FROM job j JOIN up ON j.id = up.id WHERE j.resolves_job_id IS NOT NULL)
+    SELECT j.resolves_job_id FROM up CROSS JOIN job j WHERE j.id = up.id AND j.resolves_job_id IS NOT NULL)
     SELECT 1 FROM up WHERE up.id = NEW.id)`;
   const elsewhere = `NEW.resolves_job_id IS NOT NULL AND EXISTS (SELECT 1 FROM job o WHERE o.id = NEW.resolves_job_id AND o.project_id <> NEW.project_id)`;
   for (const timing of ['BEFORE INSERT', 'BEFORE UPDATE OF resolves_job_id']) {
