@@ -60,3 +60,4 @@ export { assessRules } from './risk.ts';
 export type { NewVerdict, SubmittedVerdict } from './submit-verdict.ts';
 export { listVerdicts, submitVerdict } from './submit-verdict.ts';
 export type { Finding, NewFinding, Verdict } from './verdict.ts';
+export { recordAftermath } from './record-aftermath.ts';

@@ -84,6 +84,7 @@ export async function startLanding(
       accepted_by: null,
       accepted_at: null,
       landed_commit: null,
+      aftermath: null,
       reason: null,
       unknown_reads: 0,
       is_clean: 0,

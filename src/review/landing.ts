@@ -57,6 +57,8 @@ export interface Landing {
   acceptedBy: string | null;
   acceptedAt: number | null;
   landedCommit: string | null;
+  /** What followed outside the store, once it is known. */
+  aftermath: Json | null;
   reason: string | null;
   unknownReads: number;
   isClean: boolean;
@@ -84,6 +86,7 @@ export function landingOf(row: LandingRow): Landing {
     acceptedBy: row.accepted_by,
     acceptedAt: row.accepted_at,
     landedCommit: row.landed_commit,
+    aftermath: row.aftermath === null ? null : (JSON.parse(row.aftermath) as Json),
     reason: row.reason,
     unknownReads: row.unknown_reads,
     isClean: row.is_clean === 1,
