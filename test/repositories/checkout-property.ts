@@ -68,6 +68,8 @@ export async function checkOperatorCheckout(world: ForgeWorld, options: fc.Param
         expect(git(checkout, 'rev-parse', 'main')).toBe(to);
         expect(git(checkout, 'fsck', '--connectivity-only', '--no-dangling')).toBe('');
       }
+      rmSync(checkout, { recursive: true });
+      rmSync(repository.forgeDir, { recursive: true });
     }),
     options,
   );

@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
-import { chown, mkdir, open, realpath, stat } from 'node:fs/promises';
+import { mkdir, open, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
+import { giveToOwner, type Sandbox } from '../../sandbox/index.ts';
 import { type Forge, viewCheckout } from '../forge.ts';
 import { type Checkout, gitRecords, locateCheckout, readRegular } from '../git/index.ts';
 import { type ForgeRepository, forgePlace } from '../repository.ts';
@@ -18,19 +19,25 @@ const largestCopy = 64 * 1024 ** 2;
  */
 export async function copyOperatorFiles(
   forge: Forge,
-  repository: ForgeRepository,
+  repository: ForgeRepository & { config: Pick<RepositoryConfig, 'workspace'> },
   folder: WorkFolder,
-  config: Pick<RepositoryConfig, 'workspace'>,
+  sandbox: Pick<Sandbox, 'owner'>,
 ): Promise<string[]> {
+  const { config } = repository;
   const patterns = [...config.workspace.copy.map((path) => `/${path}`), ...(await worktreeInclude(forge, repository))];
   if (patterns.length === 0) return [];
   const located = await locateCheckout(repository.operatorPath);
   if (!located.ok) return [];
   const copied: string[] = [];
+  const made: string[] = [];
   for (const path of await matchingFiles(forge, located.value, patterns)) {
     const content = await readInside(located.value.top, path);
-    if (content && (await writeNew(folder, path, content))) copied.push(path);
+    const written = content && (await writeNew(folder, path, content));
+    if (!written) continue;
+    copied.push(path);
+    made.push(written);
   }
+  await giveToOwner(sandbox.owner, made);
   return copied;
 }
 
@@ -56,19 +63,18 @@ async function readInside(top: string, path: string): Promise<Buffer | undefined
   return readRegular(whole, largestCopy);
 }
 
-async function writeNew(folder: WorkFolder, path: string, content: Buffer): Promise<boolean> {
+/** Gives the topmost path that it made; `undefined` when something is there already. */
+async function writeNew(folder: WorkFolder, path: string, content: Buffer): Promise<string | undefined> {
   const target = join(folder.clone, path);
-  await mkdir(dirname(target), { recursive: true });
-  if ((await realpath(dirname(target))) !== dirname(target)) return false;
+  const firstNew = await mkdir(dirname(target), { recursive: true });
+  if ((await realpath(dirname(target))) !== dirname(target)) return undefined;
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
   const file = await open(target, flags, 0o600).catch(() => undefined);
-  if (!file) return false;
+  if (!file) return undefined;
   try {
     await file.writeFile(content);
   } finally {
     await file.close();
   }
-  const owner = await stat(folder.clone);
-  if (process.getuid?.() === 0) await chown(target, owner.uid, owner.gid);
-  return true;
+  return firstNew ?? target;
 }

@@ -57,10 +57,10 @@ export async function prepareWorkFolder(
       'not_trusted',
       `The set-up commands of repository ${repository.name} are not trusted yet. Look at them with \`chantier trust\`, then try again.`,
     );
-  const copied = await copyOperatorFiles(forge, repository, folder, config);
+  const copied = await copyOperatorFiles(forge, repository, folder, inside.sandbox);
   const setupKey = await setupKeyOf(forge, repository, config, folder.startCommit);
   let how: PreparedFolder['how'] = 'nothing-to-do';
-  if (setupKey && (await restoreSetup(forge, folder, setupKey))) how = 'from-cache';
+  if (setupKey && (await restoreSetup(forge, folder, inside.sandbox, setupKey))) how = 'from-cache';
   else if (config.workspace.setup.length > 0) {
     const ran = await forge.slots.run(() => runSetup(repository, folder, inside, logs));
     if (!ran.ok) return ran;

@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
 import { digestOf } from '../../kernel/index.ts';
+import { giveToOwner, type Sandbox } from '../../sandbox/index.ts';
 import type { Forge } from '../forge.ts';
 import { gitText } from '../git/index.ts';
 import { type ForgeRepository, forgePlace } from '../repository.ts';
@@ -31,11 +32,28 @@ export async function setupKeyOf(
   }).slice(0, 32);
 }
 
-/** Fills a fresh clone from the cache: a private copy, by reflink where the file system can (X-12). False = not cached. */
-export async function restoreSetup(forge: Forge, folder: WorkFolder, key: string): Promise<boolean> {
-  const tree = join(cacheFolder(forge, folder), key, 'tree');
-  if (!(await exists(join(tree, '..', 'complete')))) return false;
-  await copyInto(`${tree}/.`, `${folder.clone}/`);
+/**
+ * Fills a fresh clone from the cache: a private copy, by reflink where the file system can (X-12), given to the user that
+ * the sandbox runs as. False = not cached.
+ */
+export async function restoreSetup(
+  forge: Forge,
+  folder: WorkFolder,
+  sandbox: Pick<Sandbox, 'owner'>,
+  key: string,
+): Promise<boolean> {
+  const kept = join(cacheFolder(forge, folder), key);
+  const list = await readFile(join(kept, 'outputs.json'), 'utf8').catch(() => undefined);
+  if (list === undefined) return false;
+  const made: string[] = [];
+  for (const [at, output] of (JSON.parse(list) as string[]).entries()) {
+    const target = join(folder.clone, output);
+    const firstNew = await mkdir(dirname(target), { recursive: true });
+    await rm(target, { recursive: true, force: true });
+    await copyTree(join(kept, String(at)), target);
+    made.push(firstNew ?? target);
+  }
+  await giveToOwner(sandbox.owner, made);
   return true;
 }
 
@@ -51,23 +69,20 @@ export async function keepSetup(
 ): Promise<void> {
   const home = cacheFolder(forge, folder);
   const target = join(home, key);
-  if (outputs.length === 0 || (await exists(join(target, 'complete')))) return;
+  if (outputs.length === 0 || (await exists(target))) return;
   await mkdir(home, { recursive: true, mode: 0o700 });
   const fresh = await mkdtemp(join(home, 'new-'));
   try {
-    for (const output of outputs) {
-      const path = output.replace(/\/$/, '');
-      const to = join(fresh, 'tree', path);
-      await mkdir(dirname(to), { recursive: true });
-      await copyInto(join(folder.clone, path), to);
-    }
-    await writeFile(join(fresh, 'complete'), '');
-    await rm(target, { recursive: true, force: true });
+    const paths = outputs.map((output) => output.replace(/\/$/, ''));
+    for (const [at, path] of paths.entries()) await copyTree(join(folder.clone, path), join(fresh, String(at)));
+    await writeFile(join(fresh, 'outputs.json'), JSON.stringify(paths));
     await rename(fresh, target);
   } catch (error) {
     // A cache is a convenience: the disk may be full, or another folder was faster.
     await rm(fresh, { recursive: true, force: true });
-    if (!['ENOTEMPTY', 'EEXIST', 'ENOSPC'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    const isCopy = error instanceof Error && 'stderr' in error;
+    if (!isCopy && !['ENOTEMPTY', 'EEXIST', 'ENOSPC'].includes(code ?? '')) throw error;
   }
   await dropOldest(home);
 }
@@ -85,14 +100,10 @@ function cacheFolder(forge: Forge, folder: WorkFolder): string {
 }
 
 /** `cp` keeps owner, times and symlinks, and shares blocks where it can; Node's own copy does not. */
-async function copyInto(from: string, to: string): Promise<void> {
-  const args = process.platform === 'darwin' ? ['-Rpc', from, to] : ['-a', '--reflink=auto', '--', from, to];
-  await promisify(execFile)('/bin/cp', args, {
-    cwd: '/',
-    env: { LC_ALL: 'C' },
-    timeout: 600_000,
-    maxBuffer: 1024 * 1024,
-  });
+async function copyTree(from: string, to: string): Promise<void> {
+  const how = process.platform === 'darwin' ? ['-Rpc'] : ['-a', '--reflink=auto', '--no-target-directory'];
+  const options = { cwd: '/', env: { LC_ALL: 'C' }, timeout: 600_000, maxBuffer: 1024 * 1024 };
+  await promisify(execFile)('/bin/cp', [...how, '--', from, to], options);
 }
 
 function exists(path: string): Promise<boolean> {
