@@ -15,7 +15,10 @@ export interface WallKeeper {
   start(): Promise<void>;
   /** Stops looking; the wall lives on. Safe twice. */
   stop(): void;
-  /** The wall of now; starts one when none lives. */
+  /**
+   * The wall of now; starts one when none lives. Once it was ended by its `stop()`, it stays so: what still asks gets the
+   * ended one, which can dismiss and count but admits nobody.
+   */
   wall(): Promise<Wall>;
 }
 
@@ -24,27 +27,42 @@ export function keepWall(options: WallKeeperOptions): WallKeeper {
   let current: Wall | undefined;
   let starting: Promise<Wall> | undefined;
   let timer: NodeJS.Timeout | undefined;
+  let isEnded = false;
+  const stop = (): void => {
+    clearInterval(timer);
+    timer = undefined;
+  };
   const ensure = (): Promise<Wall> => {
-    if (current?.isAlive()) return Promise.resolve(current);
+    if (current && (isEnded || current.isAlive())) return Promise.resolve(current);
     starting ??= restart().finally(() => (starting = undefined));
     return starting;
   };
   const restart = async (): Promise<Wall> => {
     const hadOne = current !== undefined;
-    current = await startWall(options);
+    const wall = await startWall(options);
+    current = {
+      ...wall,
+      async stop() {
+        isEnded = true;
+        stop();
+        await wall.stop();
+      },
+    };
     if (hadOne) options.onRestarted?.(current);
     return current;
   };
   return {
     async start() {
+      isEnded = false;
       await ensure();
-      timer ??= setInterval(() => void ensure().catch((error) => options.onFailed?.(error)), options.intervalMs ?? 500);
+      const look = (): void => {
+        // Without sessions nobody misses it; it ends by itself after a while, and is started again when one comes.
+        if (current?.hasSessions()) ensure().catch((error) => options.onFailed?.(error));
+      };
+      timer ??= setInterval(look, options.intervalMs ?? 500);
       timer.unref();
     },
-    stop() {
-      clearInterval(timer);
-      timer = undefined;
-    },
+    stop,
     wall: ensure,
   };
 }

@@ -11,6 +11,9 @@ import type { WallPaths } from './wall-paths.ts';
 /** A client that says nothing for this long after it connected is let go. */
 const firstByteTimeoutMs = 60_000;
 
+/** Without a session for this long, the wall ends: its server is gone for good, or starts it again. */
+const idleMs = 10 * 60_000;
+
 export interface RunningWall {
   /** Ends all sessions and writes the counts. */
   stop(): void;
@@ -18,9 +21,9 @@ export interface RunningWall {
 
 /**
  * Runs the wall in this process: one socket for each rules file in `paths.rules`, opened and closed as files come and go.
- * Calls `onOrphaned` when its folder is gone, which means that the instance was deleted.
+ * Calls `onUnneeded` when its folder is gone, which means that the instance was deleted, or when nobody was let out for long.
  */
-export function serveWall(paths: WallPaths, onOrphaned: () => void, complain: (text: string) => void): RunningWall {
+export function serveWall(paths: WallPaths, onUnneeded: () => void, complain: (text: string) => void): RunningWall {
   const log = openDenialLog(paths.denials);
   const sessions = new Map<string, WallSession>();
   const owners = new WeakMap<Duplex, WallSession>();
@@ -32,8 +35,9 @@ export function serveWall(paths: WallPaths, onOrphaned: () => void, complain: (t
       http: () => http.emit('connection', client),
     });
   };
+  let lastNeeded = performance.now();
   const look = (): void => {
-    if (!existsSync(paths.rules)) return onOrphaned();
+    if (!existsSync(paths.rules)) return onUnneeded();
     const named = new Set(readdirSync(paths.rules).flatMap((name) => /^(.+)\.json$/.exec(name)?.[1] ?? []));
     for (const [id, session] of sessions) {
       if (named.has(id)) {
@@ -47,6 +51,8 @@ export function serveWall(paths: WallPaths, onOrphaned: () => void, complain: (t
       if (!sessions.has(id))
         tryOrComplain(() => sessions.set(id, openWallSession(id, paths.rulesOf(id), log, serve)), complain);
     }
+    if (sessions.size > 0) lastNeeded = performance.now();
+    else if (performance.now() - lastNeeded > idleMs) onUnneeded();
   };
   look();
   const watcher = watch(paths.rules, look);

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { chmod, mkdir, rename, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -36,6 +36,8 @@ export interface Admission {
 export interface Wall {
   readonly pid: number;
   isAlive(): boolean;
+  /** Whether any session is let out. */
+  hasSessions(): boolean;
   /** Opens the socket of a session, or changes its rules; connections that are no longer named end. Resolves once it listens. */
   admit(admission: Admission): Promise<void>;
   /** Ends all connections of a session and removes its socket. Safe twice. */
@@ -91,6 +93,7 @@ function wallOf(folder: string, identity: ProcessIdentity): Wall {
   return {
     pid: identity.pid,
     isAlive: () => isAlive(identity),
+    hasSessions: () => existsSync(paths.rules) && readdirSync(paths.rules).some((name) => name.endsWith('.json')),
     async admit({ sessionId, socketFolder, rules, owner, upstream = upstreamFromEnvironment() }) {
       if (!/^[A-Za-z0-9._-]{1,128}$/.test(sessionId)) throw new Error(`"${sessionId}" cannot name a session's rules`);
       const socket = join(socketFolder, 'sock');

@@ -226,6 +226,18 @@ test('killed, it is restarted and the same sockets and counts work again (X-7)',
   await vi.waitFor(() => expect(again.denials()).toEqual([expect.objectContaining({ host: 'evil.test', count: 2 })]));
 });
 
+test('ended on purpose, it is not started again, whatever still asks for it (X-7)', async () => {
+  const { admit, folder, idOf } = await setup({ ownWall: true });
+  const path = await admit('s1');
+  const keeper = keepWall({ folder, intervalMs: 10 });
+  await keeper.start();
+  await (await keeper.wall()).stop();
+  (await keeper.wall()).dismiss(idOf('s1'));
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(adoptWall(folder)).toBeUndefined();
+  expect(existsSync(path)).toBe(false);
+});
+
 test('outlives a server that is killed with -9, and is adopted by the next (X-7)', async () => {
   const { base } = await setup();
   const folder = join(base, 'other');
