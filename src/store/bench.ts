@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
-import pg from 'pg';
+import { Client } from 'pg';
 
 import { newId, systemActor } from '../kernel/index.ts';
 import { openPostgres } from './postgres/open.ts';
@@ -59,7 +59,7 @@ export async function benchSqliteTransaction(folder: string = tmpdir(), count = 
 /** The same on an empty PostgreSQL database. */
 export async function benchPostgresTransaction(url: string, count = 300): Promise<StoreBench> {
   const store = await openPostgres(url);
-  const raw = new pg.Client({ connectionString: url });
+  const raw = new Client({ connectionString: url });
   await raw.connect();
   await raw.query(
     'create table bench_a (k text primary key, v text); create table bench_b (n bigserial primary key, t text)',

@@ -166,18 +166,23 @@ export function startReconciler(store: Store, options: ReconcilerOptions): Recon
       failures: state.failures,
       signal: abort.signal,
     };
-    const pass = Promise.resolve()
-      .then(() => options.pass(id, context))
-      .catch((error: unknown) => failed(error))
-      .then((outcome) => {
-        settleOutcome(id, state, outcome);
-        options.onPass?.({ id, outcome, durationMs: clock.monotonic() - startedAt });
-      })
-      .finally(() => {
-        running.delete(pass);
-        void nextRound();
-      });
+    const pass = runPass(id, context).then((outcome) => {
+      settleOutcome(id, state, outcome);
+      return options.onPass?.({ id, outcome, durationMs: clock.monotonic() - startedAt });
+    });
     running.add(pass);
+    void pass.finally(() => {
+      running.delete(pass);
+      void nextRound();
+    });
+  }
+
+  async function runPass(id: string, context: PassContext): Promise<PassOutcome> {
+    try {
+      return await options.pass(id, context);
+    } catch (error) {
+      return failed(error);
+    }
   }
 
   function settleOutcome(id: string, state: Waiting, outcome: PassOutcome): void {

@@ -176,29 +176,20 @@ eachStore((dialect, open) => {
 
   it('stops in order: the running try is finished, nothing new is started', async () => {
     const { store } = await open();
+    await enqueue(store, 'k1');
+    await enqueue(store, 'k2');
     let finish = (): void => {};
-    const entered = new Promise<void>((resolve) => {
-      const executor = start(store, {
-        mail: {
-          concurrency: 1,
-          run: () => {
-            resolve();
-            return new Promise<void>((done) => (finish = done));
-          },
-        },
-      });
-      void enqueue(store, 'k1')
-        .then(() => enqueue(store, 'k2'))
-        .then(() => entered)
-        .then(async () => {
-          const stopped = executor.stop();
-          finish();
-          await stopped;
-        })
-        .then(() => ended());
-    });
-    let ended = (): void => {};
-    await new Promise<void>((resolve) => (ended = resolve));
+    let enter = (): void => {};
+    const entered = new Promise<void>((resolve) => (enter = resolve));
+    const run = (): Promise<void> => {
+      enter();
+      return new Promise((resolve) => (finish = resolve));
+    };
+    const executor = start(store, { mail: { concurrency: 1, run } });
+    await entered;
+    const stopped = executor.stop();
+    finish();
+    await stopped;
     const rows = await store.read.selectFrom('effect').select(['key', 'state']).orderBy('key').execute();
     expect(rows).toEqual([
       { key: 'k1', state: 'done' },
@@ -208,20 +199,17 @@ eachStore((dialect, open) => {
 
   it('tells a try that the server stops, and lets it be tried again at once later', async () => {
     const { store } = await open();
-    const began = new Promise<void>((resolve) => {
-      const executor = start(store, {
-        mail: ({ signal }) => {
-          resolve();
-          return new Promise((_done, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
-        },
-      });
-      void enqueue(store, 'k1')
-        .then(() => began)
-        .then(() => executor.stop(0))
-        .then(() => ended());
+    await enqueue(store, 'k1');
+    let enter = (): void => {};
+    const entered = new Promise<void>((resolve) => (enter = resolve));
+    const executor = start(store, {
+      mail: ({ signal }) => {
+        enter();
+        return new Promise((_done, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+      },
     });
-    let ended = (): void => {};
-    await new Promise<void>((resolve) => (ended = resolve));
+    await entered;
+    await executor.stop(0);
     const row = await effectRow(store);
     expect(row).toMatchObject({ state: 'pending', claimed_by: null });
     expect(row.not_before).toBeLessThanOrEqual(store.clock.now());

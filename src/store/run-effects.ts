@@ -34,7 +34,7 @@ export interface EffectsOptions {
   /** How often to look without being woken; default 5 s. */
   pollMs?: number;
   /** Asked before each look; while it says no, nothing new is tried (a halted instance). Default: always yes. */
-  mayTry?: () => Promise<boolean>;
+  mayTry?: () => boolean | Promise<boolean>;
   /** Told after each try; for logs and metrics. */
   onTry?: (result: { key: string; kind: string; attempt: number; error?: unknown; dead: boolean }) => void;
   /** Told when the table itself cannot be read or written; it is tried again. */

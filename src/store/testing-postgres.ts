@@ -3,7 +3,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import pg from 'pg';
+import { Client, Pool } from 'pg';
 
 /** A PostgreSQL server of this test process alone, in a temporary folder on a unix socket. */
 export interface TestPostgres {
@@ -63,6 +63,15 @@ function userToRunAs(): { uid: number; gid: number } | undefined {
   return user && { uid: Number(user[2]), gid: Number(user[3]) };
 }
 
+const testSettings = {
+  listen_addresses: '',
+  max_connections: '200',
+  shared_buffers: '32MB',
+  deadlock_timeout: '100ms',
+  // In the data folder, where it goes with it even after a crash.
+  dynamic_shared_memory_type: 'mmap',
+};
+
 /** Makes and starts a server. Options in `settings` are given to it as `-c name=value`. */
 export async function startPostgres(settings: Record<string, string> = {}): Promise<TestPostgres> {
   const bin = binaries();
@@ -78,31 +87,13 @@ export async function startPostgres(settings: Record<string, string> = {}): Prom
   const asUser = user
     ? ['setpriv', `--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups', '--inh-caps=-all', '--']
     : [];
-  runAs(asUser, [
-    join(bin, 'initdb'),
-    ...['-D', data, '-U', 'chantier', '-A', 'trust', '-E', 'UTF8', '--no-sync', '--no-instructions'],
-    // Sorted unlike "C" on purpose: a comparison that forgot its collation shows.
-    ...['--locale=C', '--locale-provider=icu', '--icu-locale=en'],
-  ]);
-  const command = [
-    ...asUser,
-    join(bin, 'postgres'),
-    ...[
-      '-D',
-      data,
-      '-k',
-      folder,
-      '-c',
-      'listen_addresses=',
-      '-c',
-      'max_connections=200',
-      '-c',
-      'shared_buffers=32MB',
-      '-c',
-      'deadlock_timeout=100ms',
-    ],
-    ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
-  ];
+  // Sorted unlike "C" on purpose: a comparison that forgot its collation shows.
+  const locale = ['--locale=C', '--locale-provider=icu', '--icu-locale=en'];
+  const cluster = ['-D', data, '-U', 'chantier', '-A', 'trust', '-E', 'UTF8', '--no-sync', '--no-instructions'];
+  runAs(asUser, [join(bin, 'initdb'), ...cluster, ...locale]);
+  const options = { ...testSettings, ...settings };
+  const flags = Object.entries(options).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const command = [...asUser, join(bin, 'postgres'), '-D', data, '-k', folder, ...flags];
   return new ServerOf(folder, command).started();
 }
 
@@ -150,7 +141,7 @@ class ServerOf implements TestPostgres {
   private readonly command: string[];
   private guardProcess: ChildProcess | undefined;
   private pid = 0;
-  private admin: pg.Pool | undefined;
+  private admin: Pool | undefined;
   private names = 0;
 
   constructor(folder: string, command: string[]) {
@@ -181,7 +172,7 @@ class ServerOf implements TestPostgres {
     child.unref();
     for (const pipe of [child.stdin, child.stdout]) (pipe as unknown as { unref(): void }).unref();
     await this.takesConnections();
-    this.admin ??= new pg.Pool({ connectionString: this.urlOf('postgres'), max: 2, allowExitOnIdle: true });
+    this.admin ??= new Pool({ connectionString: this.urlOf('postgres'), max: 2, allowExitOnIdle: true });
     this.admin.on('error', () => {});
   }
 
@@ -218,7 +209,7 @@ class ServerOf implements TestPostgres {
 
   private async takesConnections(): Promise<void> {
     for (let waitedMs = 0; ; waitedMs += 20) {
-      const client = new pg.Client({ connectionString: this.urlOf('postgres') });
+      const client = new Client({ connectionString: this.urlOf('postgres') });
       client.on('error', () => {});
       const error = await client.connect().then(
         () => undefined,

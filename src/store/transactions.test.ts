@@ -102,15 +102,10 @@ eachStore((dialect, open) => {
     const { store } = await open();
     const seen: [string, number][] = [];
     const woken = new Promise<void>((resolve) => {
-      store.onWake('things', (subject) => {
-        void store.read
-          .selectFrom('setting')
-          .selectAll()
-          .execute()
-          .then((rows) => {
-            seen.push([subject, rows.length]);
-            resolve();
-          });
+      store.onWake('things', async (subject) => {
+        const rows = await store.read.selectFrom('setting').selectAll().execute();
+        seen.push([subject, rows.length]);
+        resolve();
       });
     });
     const rolledBack = store.tx(async (tx) => {

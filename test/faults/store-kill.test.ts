@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-import pg from 'pg';
+import { Client } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { postgresMissing, startPostgres, type TestPostgres } from '../../src/store/testing.ts';
@@ -151,7 +151,7 @@ describe('kill -9 in a write loop loses no acknowledged transaction', () => {
 /** A crashed backend makes the server end all the others and recover. */
 async function killOneBackend(url: string): Promise<void> {
   for (;;) {
-    const client = new pg.Client({ connectionString: url });
+    const client = new Client({ connectionString: url });
     client.on('error', () => {});
     try {
       await client.connect();

@@ -1,4 +1,4 @@
-import pg from 'pg';
+import { Client } from 'pg';
 
 import { Fault } from '../../kernel/index.ts';
 import { codeOf } from './faults.ts';
@@ -11,7 +11,7 @@ const oldestServer = 150_000;
  * standby, or a pooler that gives the connection to others between transactions or swallows notifications (design 5).
  */
 export async function checkServer(url: string, waitMs: number): Promise<void> {
-  const client = new pg.Client({
+  const client = new Client({
     connectionString: url,
     connectionTimeoutMillis: waitMs,
     application_name: 'chantier',
@@ -62,7 +62,7 @@ export function checkServerFacts(facts: ServerFacts): void {
     throw new Fault('database_read_only', 'The database accepts no writes (a standby?). Point to the primary.');
 }
 
-async function readServerFacts(client: pg.Client): Promise<ServerFacts> {
+async function readServerFacts(client: Client): Promise<ServerFacts> {
   await client.query(sessionSettings);
   const { rows } = await client.query<ServerFacts>(
     `select current_setting('server_version_num')::int as "version", current_setting('fsync') as "fsync",
@@ -74,7 +74,7 @@ async function readServerFacts(client: pg.Client): Promise<ServerFacts> {
 }
 
 /** A notification sent by a later transaction must arrive on the connection that listens. */
-async function checkNotifications(client: pg.Client, waitMs: number): Promise<void> {
+async function checkNotifications(client: Client, waitMs: number): Promise<void> {
   const channel = `chantier_check_${process.pid}_${Math.random().toString(36).slice(2)}`;
   const heard = new Promise<boolean>((resolve) => {
     const timer = setTimeout(() => resolve(false), Math.min(waitMs, 3000));

@@ -1,4 +1,4 @@
-import type pg from 'pg';
+import type { Pool } from 'pg';
 
 import { type Clock, systemClock } from '../../kernel/index.ts';
 
@@ -13,7 +13,7 @@ export interface DatabaseClock extends Clock {
 const adjustEveryMs = 60_000;
 
 /** This machine's clock plus its measured difference to the database's; without an answer the last difference stays. */
-export function createDatabaseClock(pool: pg.Pool): DatabaseClock {
+export function createDatabaseClock(pool: Pool): DatabaseClock {
   let aheadMs = 0;
 
   async function adjust(): Promise<void> {

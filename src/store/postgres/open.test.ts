@@ -1,4 +1,4 @@
-import pg from 'pg';
+import { Client } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { ok, systemActor } from '../../kernel/index.ts';
@@ -78,7 +78,7 @@ describe.skipIf(missing !== undefined)(title, () => {
   it('refuses a database with synchronous_commit off, and a server with fsync off', async () => {
     const server = await testPostgres();
     const name = await freshDatabase();
-    const client = new pg.Client({ connectionString: server.urlOf(name) });
+    const client = new Client({ connectionString: server.urlOf(name) });
     await client.connect();
     await client.query(`alter database ${name} set synchronous_commit = off`);
     await client.end();
@@ -150,7 +150,7 @@ describe.skipIf(missing !== undefined)(title, () => {
   it('leaves the number parsing of other users of pg alone', async () => {
     const { store, location } = await openTestPostgres();
     await store.tx(async (tx) => tx.db.selectFrom('event').selectAll().execute());
-    const client = new pg.Client({ connectionString: location });
+    const client = new Client({ connectionString: location });
     await client.connect();
     const { rows } = await client.query('select 7::bigint as n');
     await client.end();

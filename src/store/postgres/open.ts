@@ -66,8 +66,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     if (closing) return Promise.reject(new Fault('store_closed', 'The store is closed.'));
     const run = nesting.run(() => withRetries(fn));
     running.add(run);
-    const done = (): void => void running.delete(run);
-    run.then(done, done);
+    void run.catch(() => {}).finally(() => running.delete(run));
     return run;
   }
 

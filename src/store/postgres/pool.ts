@@ -1,4 +1,4 @@
-import pg from 'pg';
+import { type CustomTypesConfig, Pool, types } from 'pg';
 
 import { Fault } from '../../kernel/index.ts';
 
@@ -15,8 +15,8 @@ export interface PoolOptions {
  * A pool whose connections are in UTC, give `bigint` as a checked number, and end a transaction that is left open for a
  * minute (a frozen process must not hold locks for ever). A lost connection is noticed at its next use.
  */
-export function createPool(options: PoolOptions): pg.Pool {
-  const pool = new pg.Pool({
+export function createPool(options: PoolOptions): Pool {
+  const pool = new Pool({
     connectionString: options.url,
     max: options.max,
     connectionTimeoutMillis: options.connectTimeoutMs,
@@ -41,11 +41,11 @@ const int8 = 20;
 const numeric = 1700;
 
 /** Numbers as JavaScript numbers, for our connections only: the parsers of `pg` itself stay as they are. */
-export const checkedTypes: pg.CustomTypesConfig = {
+export const checkedTypes: CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
     oid === int8 || oid === numeric
       ? checkedNumber
-      : pg.types.getTypeParser(oid, format as 'text')) as pg.CustomTypesConfig['getTypeParser'],
+      : types.getTypeParser(oid, format as 'text')) as CustomTypesConfig['getTypeParser'],
 };
 
 function checkedNumber(text: string): number {

@@ -1,4 +1,4 @@
-import pg from 'pg';
+import { Client, type Pool } from 'pg';
 
 import { newId } from '../../kernel/index.ts';
 import type { WakeHub } from '../wake.ts';
@@ -23,16 +23,16 @@ export interface WakeUps {
  * then woken, since something may have been missed. NOTIFY goes out after COMMIT and outside of it: inside, it would
  * make all commits of the database wait for one another.
  */
-export async function startWakeUps(url: string, pool: pg.Pool, hub: WakeHub): Promise<WakeUps> {
+export async function startWakeUps(url: string, pool: Pool, hub: WakeHub): Promise<WakeUps> {
   const origin = newId();
   let queue = new Set<string>();
   let sending: Promise<void> | undefined;
-  let client: pg.Client | undefined;
+  let client: Client | undefined;
   let retry: NodeJS.Timeout | undefined;
   let stopped = false;
 
   async function listen(): Promise<void> {
-    const next = new pg.Client({ connectionString: url, application_name: 'chantier-listen', keepAlive: true });
+    const next = new Client({ connectionString: url, application_name: 'chantier-listen', keepAlive: true });
     let broken = false;
     const onBreak = (): void => {
       if (broken) return;
