@@ -156,8 +156,10 @@ async function assertInvariants(store: Store, before: PullRequest, after: PullRe
 /** Everything that a state can lead to in the few moves that one act makes. */
 function reachable(from: PullRequestState): Set<PullRequestState> {
   const found = new Set<PullRequestState>([from]);
-  for (let depth = 0; depth < 3; depth++)
-    for (const state of [...found]) for (const next of pullRequestMoves[state]) found.add(next);
+  for (let depth = 0; depth < 3; depth++) {
+    const next = [...found].flatMap((state) => pullRequestMoves[state]);
+    for (const state of next) found.add(state);
+  }
   return found;
 }
 
