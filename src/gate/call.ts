@@ -127,6 +127,19 @@ export const callMoves: MoveTable<CallState> = {
   void: [],
 };
 
+/** Each state with who leaves it; the state page of the docs is made from this. */
+export const callStateDocs: Readonly<Record<CallState, string>> = {
+  allowed: 'Let through without a question. Over.',
+  refused: 'Not let through, without a question. Over.',
+  waiting: 'A human has been asked. Left by their yes or no, or with the end of the session.',
+  approved:
+    'A human said yes to this one call. Left when it is spent, before the call goes on, or when 15 min are over.',
+  spent: 'The yes was used. Over.',
+  denied: 'A human said no. Over; the identical call stays refused for 15 min.',
+  expired: 'Nobody spent the yes in time. Over.',
+  void: 'The call changed, or its session ended, before it went on. Over.',
+};
+
 /** How long a single-use yes can be spent, ms (decision 4). */
 export const approvalTtlMs = 15 * 60 * 1000;
 /** How long the identical call stays refused after a human's no, ms (decision 9). */

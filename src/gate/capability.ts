@@ -22,6 +22,14 @@ export const capabilityMoves: MoveTable<CapabilityStatus> = {
   blocked: ['approved', 'refused'],
 };
 
+/** Each status with who leaves it; the state page of the docs is made from this. */
+export const capabilityStateDocs: Readonly<Record<CapabilityStatus, string>> = {
+  provisional: 'May run for 7 days. The clock blocks it then; a human may approve or refuse it before.',
+  approved: 'May run, by a human or by a preset. A human revokes it; a raised tier or a changed definition blocks it.',
+  refused: 'May not run, by a human. Only a human brings it back, with a note.',
+  blocked: 'May not run until a human decides: unknown and privileged, or its days of grace are over.',
+};
+
 /** What names a capability; the definition hash decides the version. */
 export interface CapabilityKey {
   type: CapabilityRow['type'];

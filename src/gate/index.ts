@@ -11,12 +11,12 @@ export type {
   Requirement,
   ToolKind,
 } from './call.ts';
-export { approvalTtlMs, callMoves, callsTopic, maxOpenCalls, toolKinds } from './call.ts';
+export { approvalTtlMs, callMoves, callStateDocs, callsTopic, maxOpenCalls, toolKinds } from './call.ts';
 export type { CallContext } from './call-from-acp.ts';
 export { callFromAcp, unknownServer } from './call-from-acp.ts';
 export { listCalls, readCall } from './call-store.ts';
 export type { Capability, CapabilityStatus, RecordedTier, Tier, ToolAnnotations } from './capability.ts';
-export { assertNoEscalation, capabilityMoves, graceMs, tierOf } from './capability.ts';
+export { assertNoEscalation, capabilityMoves, capabilityStateDocs, graceMs, tierOf } from './capability.ts';
 export { listCapabilities, readCapability } from './capability-store.ts';
 export type { CapabilityDecision, DecidedCapability } from './decide-capability.ts';
 export { approveCapability, reclassifyCapability, refuseCapability } from './decide-capability.ts';

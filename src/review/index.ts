@@ -26,7 +26,7 @@ export { enterHumanReview } from './human-review.ts';
 export type { Candidate, LandingRules, LandingYes } from './land.ts';
 export { acceptLanding, offerLanding, startLanding } from './land.ts';
 export type { AutoLanding, CheckResult, Landing, LandingState } from './landing.ts';
-export { landingMoves, landingsTopic, maxUnknownReads } from './landing.ts';
+export { landingMoves, landingsTopic, landingStateDocs, maxUnknownReads } from './landing.ts';
 export type { Blocker, BlockerCode, LandingFacts } from './landing-blockers.ts';
 export { autoLandingCovers, landingBlockers } from './landing-blockers.ts';
 export { readLandingFacts } from './landing-facts.ts';
@@ -44,7 +44,7 @@ export type {
   PullRequestState,
   RiskReason,
 } from './pull-request.ts';
-export { openStates, pullRequestMoves, pullRequestsTopic } from './pull-request.ts';
+export { openStates, pullRequestMoves, pullRequestStateDocs, pullRequestsTopic } from './pull-request.ts';
 export {
   listPullRequests,
   openPullRequestOfTask,

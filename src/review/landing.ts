@@ -18,6 +18,18 @@ export const landingMoves: MoveTable<LandingState> = {
   withdrawn: [],
 };
 
+/** Each state with who leaves it; the state page of the docs is made from this. */
+export const landingStateDocs: Readonly<Record<LandingState, string>> = {
+  building: 'The candidate commit is made and its checks run. Left by their result.',
+  offered: 'A human sees diff, checks and the exact effect. Left by their yes or no, or when head or base move.',
+  prepared: 'Accepted, and written down before the base moves. Left by the compare-and-set.',
+  unknown:
+    'Nobody saw the outcome. Left by looking whether the base contains the candidate; after 3 looks a human does.',
+  landed: 'The candidate is on the base. Over.',
+  failed: 'Ended without effect; the reason is kept. Over.',
+  withdrawn: 'Lost its point before a yes: refused, closed, or head or base moved. Over.',
+};
+
 /** Woken with the landing's id whenever it moved. */
 export const landingsTopic = 'landings';
 /** Looks at an unknown outcome before a human has to. */

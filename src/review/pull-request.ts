@@ -52,6 +52,22 @@ export const pullRequestMoves: MoveTable<PullRequestState> = {
   restarted: [],
 };
 
+/** Each state with who leaves it; the state page of the docs is made from this. */
+export const pullRequestStateDocs: Readonly<Record<PullRequestState, string>> = {
+  awaiting_risk: 'The rules judge the risk of the head. Left by their result.',
+  awaiting_reviewer: 'A reviewer of another family is looked for. Left by a claim.',
+  reviewing: 'A reviewer reads the change. Left by its verdict, or when its claim is released.',
+  changes_requested: 'The author has the findings. Left by a new head.',
+  approved: 'A candidate is built, checked and offered to a human. Left by landing, a red check, a new head.',
+  queued: 'In the merge queue of a forge. Left by the forge.',
+  landing: 'The base is being moved. Left by the outcome.',
+  merged: 'On the base. Nothing leaves it; a revert is a pull request of its own.',
+  hitl: 'Waits for a human; its agents are stopped. Only a human leaves it.',
+  held: 'Set aside with a reason. Only a human leaves it.',
+  closed: 'Over without landing. A new head or a human opens it again.',
+  restarted: 'Given up for a fresh start of its task. Nothing leaves it.',
+};
+
 /** States in which something is still to come. */
 export const openStates: readonly PullRequestState[] = [
   'awaiting_risk',

@@ -45,7 +45,14 @@ export {
   findSession,
 } from './session-store.ts';
 export type { SessionState, TerminalState } from './states.ts';
-export { activeStates, allowedTransitions, isTerminal, sessionMoves, sessionStates } from './states.ts';
+export {
+  activeStates,
+  allowedTransitions,
+  isTerminal,
+  sessionMoves,
+  sessionStateDocs,
+  sessionStates,
+} from './states.ts';
 export type { EscalationView, Fact, SessionView } from './status.ts';
 export { listEscalations, readStatus } from './status.ts';
 export { readAgentLimit } from './supervisor/limits.ts';

@@ -34,6 +34,19 @@ export const sessionMoves: MoveTable<SessionState> = {
   START_FAILED: [],
 };
 
+/** Each state with who leaves it; the state page of the docs is made from this. */
+export const sessionStateDocs: Readonly<Record<SessionState, string>> = {
+  STARTING: 'Recorded; its process starts. The supervisor leaves it (live, or start failed), or `stop` does.',
+  RUNNING: 'Its agent may work. Left by a question, `pause`, `stop`, a reported completion, or death.',
+  ESCALATED:
+    'At least one question is open, or its answer is on the way. Left with the last delivery, by `stop`, or death.',
+  PAUSED: 'The turn is cut and prompts are held. Left by `resume`, `stop`, or death.',
+  DONE: 'The work was reported as complete. Nothing leaves it.',
+  ABORTED: 'Stopped by a human. Nothing leaves it.',
+  CRASHED: 'Its process died or hung. Nothing leaves it; the work is kept and a new session may follow.',
+  START_FAILED: 'Its agent never came up, or not in the mode that was set. Nothing leaves it.',
+};
+
 /** All states, in the order of S7.2. */
 export const sessionStates = Object.keys(sessionMoves) as SessionState[];
 
