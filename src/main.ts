@@ -2,7 +2,7 @@ import { homedir, hostname } from 'node:os';
 
 import { createAccess, createApp, ensureOperatorToken, readStoredSettings } from './app/index.ts';
 import { type InstancePaths, loadConfig } from './config/index.ts';
-import { forgeFolders, openForge } from './forge/index.ts';
+import { forgeFolders, openForge, recoverForge } from './forge/index.ts';
 import { Fault, systemActor } from './kernel/index.ts';
 import { openBarrier } from './open-barrier.ts';
 import { openLog } from './open-log.ts';
@@ -79,6 +79,7 @@ async function serveOver(
     lookUpSession: (tokenHash) => findByTokenHash(store.read, tokenHash),
     sandboxHolds: () => barrier.report.holds,
   });
+  await recoverForge(forge.value);
   await running.start();
   const ending = Promise.withResolvers<void>();
   const console = consoleFolder();

@@ -139,6 +139,13 @@ export const settings = {
     help: 'Up to which change risk a reviewed change lands without a human; never for critical, and off without a sandbox.',
     change: 'fresh-proof',
   },
+  'sandbox.allowedHosts': {
+    env: 'CHANTIER_SANDBOX_ALLOWED_HOSTS',
+    default: '',
+    kind: text(/^$|^[a-z0-9.*-]+(,[a-z0-9.*-]+)*$/, 'host names with commas between; *.name for all below it'),
+    help: 'Hosts that agents and set-up steps may reach besides the model APIs and your package registry.',
+    change: 'fresh-proof',
+  },
   'workspace.root': {
     env: 'CHANTIER_WORK_ROOT',
     default: '',

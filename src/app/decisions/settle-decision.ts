@@ -1,7 +1,7 @@
 import { ok, refuse, type Result } from '../../kernel/index.ts';
 import { repositoryById, trustRepository } from '../../forge/index.ts';
 import { approveCall, approveCallForGood, approveCapability, refuseCall, refuseCapability } from '../../gate/index.ts';
-import { cancelTask, completeTask, resumeTask, settleProposal } from '../../ledger/index.ts';
+import { cancelJob, cancelProject, cancelTask, completeTask, resumeTask, settleProposal } from '../../ledger/index.ts';
 import { answerPermission, respond } from '../../sessions/index.ts';
 import {
   type DecisionKind,
@@ -39,6 +39,7 @@ export const settlers: Partial<Record<DecisionKind, Settle>> = {
   repository_trust: trust,
   nothing_delivered: settleNothingDelivered,
   attempts_exhausted: settleExhausted,
+  decomposition_stopped: acknowledge('Noted: add jobs by hand, or let the project rest.'),
   base_conflict: acknowledge('The base is looked at again with the next run or landing.'),
   dead_letter: settleDeadLetter,
   proposal: settleProposed,
@@ -153,7 +154,7 @@ async function trust(
   });
 }
 
-/** Yes: nothing had to change, the task is done. No: it is tried again. */
+/** Of a task: yes, nothing had to change, it is done; no, it is tried again. Of a job or project: yes, it is cancelled; no, it stays open. */
 async function settleNothingDelivered(
   tx: Tx,
   _ctx: AppContext,
@@ -161,26 +162,41 @@ async function settleNothingDelivered(
   decision: DecisionRequestRow,
   verdict: VerdictRequest,
 ): Promise<Result<Settled>> {
-  const isTask = decision.subject_kind === 'task';
-  if (isTask && verdict.verdict === 'approve') {
-    const resumed = await resumeTask(tx, { taskId: decision.subject_id, actor: caller.actor });
-    if (!resumed.ok) return resumed;
-    const by = {
-      kind: 'human' as const,
-      reason: verdict.note ?? 'nothing had to change',
-      proof: caller.proof !== 'none',
-    };
-    const done = await completeTask(tx, { taskId: decision.subject_id, by, actor: caller.actor });
-    if (!done.ok) return done;
-  }
-  if (isTask && verdict.verdict === 'refuse') {
-    const resumed = await resumeTask(tx, { taskId: decision.subject_id, actor: caller.actor });
-    if (!resumed.ok) return resumed;
-  }
-  const settled = await close(tx, caller, decision, verdict);
-  return settled.ok
-    ? ok({ message: verdict.verdict === 'approve' ? 'Taken as done.' : 'The task is tried again.' })
-    : settled;
+  const isYes = verdict.verdict === 'approve';
+  const done =
+    decision.subject_kind === 'task'
+      ? await endTask(tx, caller, decision.subject_id, verdict)
+      : await endAbove(tx, caller, decision, isYes);
+  if (!done.ok) return done;
+  const settled = await closeIfOpen(tx, caller, decision, verdict);
+  return settled.ok ? done : settled;
+}
+
+async function endTask(tx: Tx, caller: Caller, taskId: string, verdict: VerdictRequest): Promise<Result<Settled>> {
+  const resumed = await resumeTask(tx, { taskId, actor: caller.actor });
+  if (!resumed.ok) return resumed;
+  if (verdict.verdict === 'refuse') return ok({ message: 'The task is tried again.' });
+  const by = {
+    kind: 'human' as const,
+    reason: verdict.note ?? 'nothing had to change',
+    proof: caller.proof !== 'none',
+  };
+  const completed = await completeTask(tx, { taskId, by, actor: caller.actor });
+  return completed.ok ? ok({ message: 'Taken as done.' }) : completed;
+}
+
+async function endAbove(
+  tx: Tx,
+  caller: Caller,
+  decision: DecisionRequestRow,
+  isYes: boolean,
+): Promise<Result<Settled>> {
+  if (!isYes) return ok({ message: 'It stays open: add what is missing.' });
+  const cancelled =
+    decision.subject_kind === 'job'
+      ? await cancelJob(tx, { jobId: decision.subject_id, actor: caller.actor })
+      : await cancelProject(tx, { projectId: decision.subject_id, actor: caller.actor });
+  return cancelled.ok ? ok({ message: 'Cancelled.' }) : cancelled;
 }
 
 /** Yes: the task is tried again. No: it is cancelled. */
@@ -198,16 +214,8 @@ async function settleExhausted(
   };
   const moved = verdict.verdict === 'approve' ? await resumeTask(tx, wish) : await cancelTask(tx, wish);
   if (!moved.ok) return moved;
-  const stillOpen = await tx.db
-    .selectFrom('decision_request')
-    .select('id')
-    .where('id', '=', decision.id)
-    .where('state', '=', 'open')
-    .executeTakeFirst();
-  if (stillOpen) {
-    const settled = await close(tx, caller, decision, verdict);
-    if (!settled.ok) return settled;
-  }
+  const settled = await closeIfOpen(tx, caller, decision, verdict);
+  if (!settled.ok) return settled;
   return ok({ message: verdict.verdict === 'approve' ? 'The task is tried again.' : 'The task is cancelled.' });
 }
 
@@ -248,6 +256,22 @@ function acknowledge(message: string): Settle {
     const settled = await close(tx, caller, decision, verdict);
     return settled.ok ? ok({ message }) : settled;
   };
+}
+
+/** Closes the decision unless what was done to its subject has done so already. */
+async function closeIfOpen(
+  tx: Tx,
+  caller: Caller,
+  decision: DecisionRequestRow,
+  verdict: VerdictRequest,
+): Promise<Result<unknown>> {
+  const open = await tx.db
+    .selectFrom('decision_request')
+    .select('id')
+    .where('id', '=', decision.id)
+    .where('state', '=', 'open')
+    .executeTakeFirst();
+  return open ? close(tx, caller, decision, verdict) : ok(undefined);
 }
 
 async function close(

@@ -9,6 +9,7 @@ import type { Db } from '../dispatch/db.ts';
 import { settleHumanReview } from '../review/settle-human-review.ts';
 import { settleLanding } from '../landing/settle-landing.ts';
 import { settlers } from './settle-decision.ts';
+import { fullDecisionView } from './why-it-failed.ts';
 import { decisionView, factsOf } from './views.ts';
 
 /** The one list of open questions, and their answers (design section 5 "Decisions"). */
@@ -47,12 +48,12 @@ export function decisionUseCases(ctx: AppContext): DecisionUseCases {
         .orderBy('id')
         .limit(query.limit + 1)
         .execute();
-      const items = found.slice(0, query.limit).map(decisionView);
+      const items = await Promise.all(found.slice(0, query.limit).map((row) => fullDecisionView(ctx, row)));
       return ok({ items, nextCursor: found.length > query.limit ? (items.at(-1)?.id ?? null) : null });
     },
     async show(_caller, id) {
       const row = await findDecision(db, id);
-      return row.ok ? ok(decisionView(row.value)) : row;
+      return row.ok ? ok(await fullDecisionView(ctx, row.value)) : row;
     },
     settle: (caller, id, verdict) => settle(ctx, caller, id, verdict),
   };

@@ -60,8 +60,12 @@ async function dispatchReadyTasks(ctx: AppContext): Promise<PassOutcome> {
   const skipped: string[] = [];
   for (;;) {
     const tasks = await readyTasks(ctx.store.read, { limit: 20, except: skipped });
-    if (tasks.length === 0) return skipped.length > 0 ? lookAgainIn(30_000) : done;
+    if (tasks.length === 0) return skipped.length > 0 ? lookAgainIn(5_000) : done;
     for (const task of tasks) {
+      if (ctx.store.clock.now() < task.updated_at + retryAfterMs(task.attempts)) {
+        skipped.push(task.id);
+        continue;
+      }
       const started = await dispatchTask(ctx, task);
       if (started.ok) continue;
       if (started.refusal.kind === 'quota') return done;
@@ -69,6 +73,11 @@ async function dispatchReadyTasks(ctx: AppContext): Promise<PassOutcome> {
       ctx.log.info({ task: task.id, code: started.refusal.code }, 'a ready task does not start');
     }
   }
+}
+
+/** How long a task rests after a failed attempt, so that a broken agent is not started in a storm: 10 s, 20 s, … */
+function retryAfterMs(attempts: number): number {
+  return attempts === 0 ? 0 : Math.min(300_000, 10_000 * 2 ** (attempts - 1));
 }
 
 /** Claims a task and creates its session in one transaction; the supervisor launches it. */

@@ -1,3 +1,4 @@
+import { checkLedger } from '../../ledger/index.ts';
 import type { AppContext } from '../context.ts';
 
 /**
@@ -30,39 +31,7 @@ export async function findInvariantFaults(ctx: AppContext): Promise<string[]> {
     .execute();
   for (const { id, status } of orphans)
     if (status !== 'OPEN') faults.push(`decision ${id} asks for the answer of a question that is ${status ?? 'gone'}`);
-  const idle = await db
-    .selectFrom('task')
-    .select(['task.id', 'task.codename'])
-    .where('task.status', '=', 'doing')
-    .where((eb) =>
-      eb.not(
-        eb.or([
-          eb.exists(
-            eb
-              .selectFrom('session')
-              .select('session.id')
-              .whereRef('session.task_id', '=', 'task.id')
-              .where('session.ended_at', 'is', null),
-          ),
-          eb.exists(
-            eb
-              .selectFrom('task_delivery')
-              .select('task_delivery.task_id')
-              .whereRef('task_delivery.task_id', '=', 'task.id')
-              .where('task_delivery.ended_at', 'is', null),
-          ),
-          eb.exists(
-            eb
-              .selectFrom('lease')
-              .select('lease.id')
-              .whereRef('lease.resource_id', '=', 'task.id')
-              .where('lease.released_at', 'is', null),
-          ),
-        ]),
-      ),
-    )
-    .execute();
-  for (const { codename } of idle) faults.push(`task ${codename} is being done by nobody and waits for nothing`);
+  faults.push(...(await checkLedger(db)).map(String));
   const doubles = await db
     .selectFrom('session')
     .select(['work_key', (eb) => eb.fn.countAll().as('count')])

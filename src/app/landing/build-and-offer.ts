@@ -153,7 +153,7 @@ async function checkCandidate(
       if (!prepared.ok) return prepared;
     }
     const change = await changedFiles(ctx.forge, repository, candidate.baseTip, candidate.commit);
-    const key = `${landing.id}:${candidate.commit}`;
+    const key = `${landing.id}.${candidate.commit}`;
     const report = await runChecks(ctx.forge, repository, folder, {
       ...inside,
       key,

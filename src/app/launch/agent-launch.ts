@@ -15,6 +15,7 @@ import { type AgentProfile, type LaunchPlan, profileForCommand, type Session } f
 import type { Schema } from '../../store/index.ts';
 import type { AppContext } from '../context.ts';
 import { insideOf } from '../workspace/inside.ts';
+import { agentFiles } from './agent-files.ts';
 import { openNetwork } from './agent-network.ts';
 
 /** Where and for what an agent is started. */
@@ -50,7 +51,11 @@ export async function planAgent(
     wrap: async (variables, stateFolder) => {
       const env = environmentOf(ctx, session, agent, profile, needs, place, { ...variables, CHANTIER_SOCKET: socket });
       const logIn = program === undefined ? {} : await prepareLogIn(ctx, sandbox, program, place.folder.home);
-      return sandbox.wrap({ ...sandboxProfile(ctx, place, env, network), ...logIn }, profile.command, stateFolder);
+      return sandbox.wrap(
+        { ...sandboxProfile(ctx, place, env, network, profile.command), ...logIn },
+        profile.command,
+        stateFolder,
+      );
     },
     mcpServers: (variables) => [
       { name: 'chantier', command: bridgeProgram, args: bridgeArgs, env: { ...variables, CHANTIER_SOCKET: socket } },
@@ -122,6 +127,7 @@ function sandboxProfile(
   place: AgentPlace,
   env: Record<string, string>,
   network: SandboxProfile['network'],
+  command: readonly string[],
 ): SandboxProfile {
   const forge = place.repository ? readOnlyPaths(place.repository, place.folder) : [];
   return {
@@ -129,7 +135,12 @@ function sandboxProfile(
     workFolder: place.folder.clone,
     workFolderAccess: place.access,
     home: place.folder.home,
-    readOnly: [...forge, ...ctx.carried.readOnly, ...ctx.bridge.readOnly],
+    readOnly: [
+      ...forge,
+      ...ctx.carried.readOnly,
+      ...ctx.bridge.readOnly,
+      ...agentFiles(command, [ctx.operatorHome, ctx.paths.home]),
+    ],
     writable: [place.folder.cache, place.folder.tmp],
     socketFolders: [{ outside: ctx.bridge.socketFolder, inside: ctx.bridge.insideFolder }],
     env,

@@ -22,13 +22,13 @@ export async function syncBase(ctx: AppContext, repository: Repository): Promise
   if (!sync.ok) return sync;
   if (sync.value.kind === 'current') return ok({ base: sync.value.base });
   if (sync.value.kind === 'conflict') {
-    const { from, operator, files } = sync.value;
+    const { from, operator, files, command } = sync.value;
     await ctx.store.tx((tx) =>
       openDecision(tx, {
         kind: 'base_conflict',
         subject: { kind: 'repository', id: repository.id },
         title: `${repository.name}: your ${repository.base} and the landed one cannot be merged`,
-        detail: { repository: repository.name, base: repository.base, ours: from, theirs: operator, files },
+        detail: { repository: repository.name, base: repository.base, ours: from, theirs: operator, files, command },
         actor,
       }),
     );

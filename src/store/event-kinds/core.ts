@@ -10,4 +10,7 @@ export const coreEvents = {
   'server.stopped': 'The server stopped in order.',
   'command.rejected': 'A command was refused; the reason is its code, never its text (ERR-01 to ERR-09).',
   'access.refused': 'A request reached the server without the right or the proof it needs.',
+  'instance.halted': 'A human stopped everything: no dispatch, no landing, no effects.',
+  'instance.resumed': 'A human let the instance go on after a halt.',
+  'instance.configured': 'A setting of the instance was changed.',
 } as const;

@@ -164,6 +164,7 @@ export const review: Migration = {
         accepted_by TEXT,
         accepted_at BIGINT,
         landed_commit TEXT,
+        aftermath TEXT,
         reason TEXT,
         unknown_reads BIGINT NOT NULL DEFAULT 0,
         is_clean SMALLINT NOT NULL DEFAULT 0,

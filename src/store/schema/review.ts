@@ -201,6 +201,8 @@ export interface LandingRow {
   accepted_by: string | null;
   accepted_at: number | null;
   landed_commit: string | null;
+  /** JSON of what followed outside: the operator's checkout, commands to push. Null until it is known. */
+  aftermath: string | null;
   reason: string | null;
   /** How often the outcome stayed unknown. */
   unknown_reads: number;

@@ -1,0 +1,42 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { makeVisible } from '../../gate/index.ts';
+import type { DecisionRequestRow } from '../../store/index.ts';
+import type { DecisionView } from '../../wire/index.ts';
+import type { AppContext } from '../context.ts';
+import { decisionView } from './views.ts';
+
+/** The end of an agent's error output that a human is shown. */
+const tail = 2_000;
+
+/** A decision with what its subject's last sessions failed of, where that is the question. */
+export async function fullDecisionView(ctx: AppContext, row: DecisionRequestRow): Promise<DecisionView> {
+  const view = decisionView(row);
+  if (row.kind !== 'attempts_exhausted') return view;
+  const sessions = await ctx.store.read
+    .selectFrom('session')
+    .select(['id', 'generation', 'agent', 'state', 'reason'])
+    .where('task_id', '=', row.subject_id)
+    .where('ended_at', 'is not', null)
+    .orderBy('created_at', 'desc')
+    .limit(3)
+    .execute();
+  const failures = sessions.map((session) => ({
+    session: session.id,
+    agent: session.agent,
+    state: session.state,
+    reason: session.reason,
+    errors: makeVisible(readErrors(ctx, session.id, session.generation)),
+  }));
+  return { ...view, detail: { ...(view.detail as object), failures } as never };
+}
+
+function readErrors(ctx: AppContext, sessionId: string, generation: number): string {
+  const folder = join(ctx.paths.sessions, sessionId, String(generation));
+  const parts = ['err.2', 'err.1', 'err.0'].map((name) => join(folder, name)).filter((file) => existsSync(file));
+  return parts
+    .map((file) => readFileSync(file, 'utf8'))
+    .join('')
+    .slice(-tail);
+}
