@@ -132,6 +132,26 @@ it('stop --all ends every process within 5 s, stubborn ones too, and says so', a
   }
 });
 
+it('stop --all also waits for what was being stopped already', async () => {
+  const world = await supervisedWorld(brief);
+  const id = await world.start('ignores-sigterm');
+  const row = await world.inState(id, 'RUNNING');
+  await world.must('stop', { workKey: 'PD-1' });
+  const stopped = await world.supervisor().stopAll({ actor: operator, reason: 'stop_all' });
+  expect(stopped).toEqual([{ sessionId: id, workKey: 'PD-1', isGone: true }]);
+  expect(world.pids(row)).toEqual([]);
+});
+
+it('a server that goes down finishes the stops that are under way', async () => {
+  const world = await supervisedWorld(brief);
+  const id = await world.start('ignores-sigterm');
+  const row = await world.inState(id, 'RUNNING');
+  await world.must('stop', { workKey: 'PD-1' });
+  await world.supervisor().stop();
+  expect(world.pids(row)).toEqual([]);
+  expect((await world.row(id)).process).toBe('ended');
+});
+
 it('more than half of at least five sessions dying at once is alerted (decision 4)', async () => {
   const world = await supervisedWorld({ ...brief, settings: { maxActive: 10 } });
   const ids = await Promise.all([1, 2, 3, 4, 5].map((n) => world.start('works-silently', `PD-${n}`)));

@@ -10,14 +10,17 @@ import { createKeyedLoop } from './keyed-loop.ts';
 import { findGaps, reportGaps } from './reconcile-peers.ts';
 import { reconcileSession } from './reconcile-session.ts';
 import { createRetries } from './retries.ts';
-import { stopAllSessions, type StoppedSession } from './stop-all.ts';
+import { finishStops, stopAllSessions, type StoppedSession } from './stop-all.ts';
 import { heldGeneration, type SupervisorState, unfinishedSessions } from './supervisor-state.ts';
 import { dueTimer } from './timers.ts';
 import { watchBroker } from './watch-broker.ts';
 
 /** The supervisor of this node's sessions; a service, `stop` safe twice. */
 export interface Supervisor {
-  /** Lets go of every agent and leaves it alone (decision 2): it goes on, and the next server adopts it. */
+  /**
+   * Lets go of every agent and leaves it alone (decision 2): it goes on, and the next server adopts it. Stops that are under
+   * way are finished first (at most 5 s).
+   */
   stop(): Promise<void>;
   /** Ends every session of this node as ABORTED and every process within 5 s; says what it ended. */
   stopAll(cause: { actor: Actor; reason: string }): Promise<StoppedSession[]>;
@@ -52,6 +55,7 @@ export async function startSupervisor(ctx: SessionContext, options: SupervisorOp
       stopped = true;
       offWake();
       for (const timer of timers) clearInterval(timer);
+      await finishStops(state).catch((error: unknown) => state.onFault(error));
       state.deaths.stop();
       state.broker.stop();
       await state.loop.stop();
