@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -128,6 +128,17 @@ test('a folder without identities is START_FAILED after 5 s, and what comes late
   const refused = await opened.append('{}');
   expect(isRefused(refused) && refused.refusal.code).toBe('generation_stopping');
   await opened.close();
+});
+
+test('opening for reading changes nothing: only the writer completes a torn frame', async () => {
+  const generation = await world.start(fakeAgent('answers'));
+  mustOk(await generation.append('{"jsonrpc":"2.0","method":"session/cancel","params":{}}'));
+  await generation.close();
+  truncateSync(generation.files.inbox, 20);
+  const opened = await world.reopen(generation);
+  expect(readFileSync(opened.files.inbox, 'utf8')).toHaveLength(20);
+  await opened.claimInbox();
+  expect(readFileSync(opened.files.inbox, 'utf8')).toMatch(/"params":\{\}\}\n$/);
 });
 
 test('refuses to open a folder that is not there', async () => {

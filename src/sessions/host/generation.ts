@@ -32,7 +32,10 @@ export type GenerationState =
   /** Final. `gone`: no status was written (the wrapper was killed too); `rebooted`: the machine was started again. */
   | { phase: 'ended'; cause: 'exit-status' | 'gone' | 'rebooted'; code?: number };
 
-/** Opens the folder of a generation that this or an earlier server started; refuses when there is none. */
+/**
+ * Opens the folder of a generation that this or an earlier server started; refuses when there is none. Opening changes
+ * nothing: any number of readers may look at a generation that a driver of this server holds.
+ */
 export async function openGeneration(folder: string, options: { clock?: Clock } = {}): Promise<Result<Generation>> {
   const files = filesOf(folder);
   try {
@@ -41,9 +44,9 @@ export async function openGeneration(folder: string, options: { clock?: Clock } 
     return refuse('not-found', 'generation_not_found', `There is no generation in ${folder}; start one.`);
   }
   // A server killed right after it made the folder leaves it without files; it will be START_FAILED like any that stays so.
-  await writeFile(files.journal, '', { flag: 'a', mode: 0o600 });
+  for (const path of [files.inbox, files.journal]) await writeFile(path, '', { flag: 'a', mode: 0o600 });
   const birth = readRecord<BirthRecord>(files.birth) ?? bornAt(folder);
-  return ok(new Generation(files, birth, await Inbox.open(files), options.clock ?? systemClock));
+  return ok(new Generation(files, birth, options.clock ?? systemClock));
 }
 
 /** One process start of one session: its two append-only files, its processes and its end. Used by one server at a time. */
@@ -52,18 +55,18 @@ export class Generation {
   /** `<session>/<generation>`, the value of the environment marker. */
   readonly run: string;
   readonly startedAtMs: number;
-  readonly #inbox: Inbox;
   readonly #clock: Clock;
+  #inbox: Promise<Inbox> | undefined;
+  #isClosed = false;
   #final: GenerationState | undefined;
   #goneSince: number | undefined;
   #latch: LatchRecord | undefined;
   #record: ProcessRecord | undefined;
 
-  constructor(files: GenerationFiles, birth: BirthRecord, inbox: Inbox, clock: Clock) {
+  constructor(files: GenerationFiles, birth: BirthRecord, clock: Clock) {
     this.files = files;
     this.run = birth.run;
     this.startedAtMs = birth.startedAtMs;
-    this.#inbox = inbox;
     this.#clock = clock;
     this.#latch = readRecord<LatchRecord>(files.stop);
   }
@@ -86,14 +89,25 @@ export class Generation {
     return watchFolder(this.files.folder, look);
   }
 
-  /** Appends one frame for the agent. Refuses after the latch and after the end: it could not be delivered any more. */
+  /**
+   * Becomes the one writer of `in.ndjson` and completes what the last one left torn. Drivers call it before they read the
+   * files; whoever only reads must not.
+   */
+  async claimInbox(): Promise<void> {
+    await this.#ownInbox();
+  }
+
+  /** Appends one frame for the agent, as the one writer. Refuses after the latch and after the end: it could not be delivered any more. */
   async append(frame: string): Promise<Result<AppendedFrame>> {
+    if (this.#isClosed)
+      return refuse('wrong-state', 'generation_released', `${this.run} was let go; the next owner of it sends.`);
     if (this.latch())
       return refuse('wrong-state', 'generation_stopping', `${this.run} is being stopped; start a new one.`);
     const { phase } = this.look();
     if (phase === 'ended' || phase === 'start-failed')
       return refuse('wrong-state', 'generation_ended', `The process of ${this.run} has ended; start a new one.`);
-    return ok(await this.#inbox.append(frame));
+    const inbox = await this.#ownInbox();
+    return ok(await inbox.append(frame));
   }
 
   /** Whether the feeder has passed everything before `end` on to the agent's stdin; `undefined` when that cannot be seen. */
@@ -162,8 +176,19 @@ export class Generation {
   }
 
   /** Lets go of the files; the agent goes on without noticing. */
-  close(): Promise<void> {
-    return this.#inbox.close();
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const inbox = this.#inbox;
+    this.#inbox = undefined;
+    await (await inbox?.catch(() => undefined))?.close();
+  }
+
+  #ownInbox(): Promise<Inbox> {
+    this.#inbox ??= Inbox.open(this.files).catch((error: unknown) => {
+      this.#inbox = undefined;
+      throw error;
+    });
+    return this.#inbox;
   }
 
   #read(): GenerationState {

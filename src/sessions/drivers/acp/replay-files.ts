@@ -14,6 +14,7 @@ export async function replayFiles(
   conversation: AcpConversation,
   consumedTo: number,
 ): Promise<JournalReader> {
+  await generation.claimInbox();
   const inbox = await generation.readInbox();
   await eachLine(inbox, Infinity, (bytes) => conversation.sent(parseFrame(bytes)));
   await inbox.close();

@@ -39,6 +39,7 @@ export class CommandLink implements AgentLink, LinkHandler {
   }
 
   async start(): Promise<void> {
+    await this.generation.claimInbox();
     const inbox = await this.generation.readInbox();
     for (let line = await inbox.next(); line; line = await inbox.next())
       if (line.kind === 'line') this.#notePrompt(line.bytes.toString('utf8'), line.end);
