@@ -15,11 +15,17 @@ const serverProgram = join(import.meta.dirname, '../../../../test/agents/short-l
 
 let world: AgentWorld;
 const servers: ChildProcess[] = [];
+const folders: string[] = [];
 beforeEach(() => {
   world = new AgentWorld();
 });
 afterEach(async () => {
   for (const server of servers.splice(0)) server.kill('SIGKILL');
+  // What a server had started is ended even when the test failed before it took hold of it.
+  for (const folder of folders.splice(0)) {
+    const opened = await openGeneration(folder);
+    if (opened.ok) world.generations.push(opened.value);
+  }
   await world.close();
 });
 
@@ -31,6 +37,7 @@ async function startServer(agent: string, answerLength = -1) {
   });
   servers.push(server);
   const folder = join(world.folder, sessionId, '1');
+  folders.push(folder);
   const words = createInterface({ input: server.stdout })[Symbol.asyncIterator]();
   return {
     async until(word: string): Promise<number> {
