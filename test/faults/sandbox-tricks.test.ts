@@ -22,6 +22,27 @@ const root = join(import.meta.dirname, '../..');
 const cli = join(root, 'src/cli/main.ts');
 const passphrase = 'a passphrase of the test';
 
+/** Lets the agent run in a fresh instance and waits for what it reports. */
+async function runTricks(mode: 'auto' | 'none') {
+  const { base, home, chantier } = await setup();
+  const proof = ['--passphrase-fd', '3', '--json'];
+  await chantier('init', '--operator', 'boss', '--phase', '3', '--sandbox', mode, ...proof);
+  // The barrier is opened once, at the start of the server.
+  if (mode === 'none') await chantier('down', '--json');
+  await chantier('up', '--detach', '--json');
+  const { address } = JSON.parse(readFileSync(join(home, 'server.json'), 'utf8')) as { address: string };
+  const rights = join(root, 'src/wire/rights.ts');
+  const command = [process.execPath, 'tricks.mjs', rights, cli, address, home];
+  const agent = ['trickster', '--driver', 'command', '--family', 'other', ...proof, '--', ...command];
+  await chantier('agent', 'add', ...agent);
+  const before = await outside(chantier, home);
+  const repository = ['--repo', join(base, 'repository'), '--agent', 'trickster', '--trust'];
+  await chantier('run', 'try everything', ...repository, ...proof);
+
+  const report = await vi.waitFor(() => readReport(`${home}-work`), { timeout: 200_000, interval: 500 });
+  return { chantier, home, before, report };
+}
+
 /** A real instance with its server, one repository, and an agent that does nothing but try to decide. */
 async function setup() {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'tricks-')));
@@ -66,26 +87,24 @@ describe.skipIf(cannotRun)(`an agent that tries everything${cannotRun}`, () => {
     'with the CLI, the socket, the token and the whole environment it decides nothing and reads nothing (G-20, X-3, X-7, sandbox attacks 3, 10, 11, 12)',
     { timeout: 300_000 },
     async () => {
-      const { base, home, chantier } = await setup();
-      const proof = ['--passphrase-fd', '3', '--json'];
-      await chantier('init', '--operator', 'boss', '--phase', '3', ...proof);
-      await chantier('up', '--detach', '--json');
-      const { address } = JSON.parse(readFileSync(join(home, 'server.json'), 'utf8')) as { address: string };
-      const rights = join(root, 'src/wire/rights.ts');
-      const command = [process.execPath, 'tricks.mjs', rights, cli, address, home];
-      const agent = ['trickster', '--driver', 'command', '--family', 'other', ...proof, '--', ...command];
-      await chantier('agent', 'add', ...agent);
-      const before = await outside(chantier, home);
-      const repository = ['--repo', join(base, 'repository'), '--agent', 'trickster', '--trust'];
-      await chantier('run', 'try everything', ...repository, ...proof);
-
-      const report = await vi.waitFor(() => readReport(`${home}-work`), { timeout: 200_000, interval: 500 });
+      const { chantier, home, before, report } = await runTricks('auto');
       expect(report.tried).toBeGreaterThan(300);
       expect(report).toMatchObject({ answered: [], cli: [], found: [], network: [], processes: [] });
       for (const name of report.env) expect(name).not.toMatch(/SSH_|DBUS|DATABASE|XDG_RUNTIME|OPERATOR/);
 
       expect(await outside(chantier, home)).toEqual(before);
       expect(await chantier('audit', 'verify', '--json')).toBeDefined();
+    },
+  );
+
+  test(
+    'is held by the sandbox: without one the same agent finds the token, other processes and the server',
+    { timeout: 300_000 },
+    async () => {
+      const { report, home } = await runTricks('none');
+      expect(report.found).toContain(join(home, 'operator.token'));
+      expect(report.network).toContain('directly');
+      expect(report.processes).not.toEqual([]);
     },
   );
 });
