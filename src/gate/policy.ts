@@ -29,7 +29,7 @@ export interface GatePolicy {
   preset: Preset;
   /** Instance first, then repository. */
   rules: readonly PolicyRule[];
-  /** Hosts that the wall lets through: `registry.npmjs.org`, `*.example.org`. */
+  /** Hosts that the wall lets through: `packages.example.net`, `*.example.org`. */
   allowedHosts: readonly string[];
   phase: Phase;
   /** Digest over all that decides; a yes binds to it. */

@@ -48,11 +48,14 @@ export { installScopes, listScopes, neutralScopes, seedScopes } from './scopes.t
 export type { JobStatus, Priority, ProjectStatus, TaskStatus } from './statuses.ts';
 export {
   jobMoves,
+  jobReopenings,
   jobStateDocs,
   priorities,
   projectMoves,
+  projectReopenings,
   projectStateDocs,
   taskMoves,
+  taskReopenings,
   taskStateDocs,
 } from './statuses.ts';
 export type { TaskDetail, TaskFilter, TaskPhase, TaskView } from './task-views.ts';
