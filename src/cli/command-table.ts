@@ -51,6 +51,11 @@ export const commands = {
     summary: 'Say who the server takes this terminal for',
     load: () => import('./commands/whoami.ts'),
   },
+  demo: {
+    group: 'Main job',
+    summary: 'Watch the main job on a scratch repository',
+    load: () => import('./commands/demo.ts'),
+  },
   run: { group: 'Main job', summary: 'Turn a request into a reviewed change', load: () => import('./commands/run.ts') },
   pending: { group: 'Decisions', summary: 'List what waits for a human', load: () => import('./commands/pending.ts') },
   approve: { group: 'Decisions', summary: 'Say yes to a decision', load: () => import('./commands/approve.ts') },

@@ -2,14 +2,14 @@ import { ok } from '../../kernel/index.ts';
 import type { Supervisor } from '../../sessions/index.ts';
 import type { InstanceUseCases } from '../app.ts';
 import type { AppContext } from '../context.ts';
-import { saveSessionWork } from '../workspace/save-session-work.ts';
+import { awaitSavedWork } from '../workspace/save-session-work.ts';
 
 /** Before the server ends: says which agents go on, or ends them and saves their work (design section 7). */
 export function prepareDown(ctx: AppContext, supervisor: () => Supervisor): InstanceUseCases['prepareDown'] {
   return async (caller, { stopAgents }) => {
     if (stopAgents) {
       const stopped = await supervisor().stopAll({ actor: caller.actor, reason: 'down --stop-agents' });
-      for (const { sessionId } of stopped) await saveSessionWork(ctx, sessionId);
+      await Promise.all(stopped.map(({ sessionId }) => awaitSavedWork(ctx, sessionId)));
       await (await ctx.barrier.wall?.wall())?.stop();
       return ok({ goOn: [], stopped: stopped.map(({ sessionId, workKey }) => ({ sessionId, workKey })) });
     }

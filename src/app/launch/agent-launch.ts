@@ -14,7 +14,7 @@ import {
 import { type AgentProfile, type LaunchPlan, profileForCommand, type Session } from '../../sessions/index.ts';
 import type { Schema } from '../../store/index.ts';
 import type { AppContext } from '../context.ts';
-import { insideOf } from '../workspace/inside.ts';
+import { insideOf, nestedRepositories } from '../workspace/inside.ts';
 import { agentFiles } from './agent-files.ts';
 import { openNetwork } from './agent-network.ts';
 
@@ -146,6 +146,7 @@ function sandboxProfile(
     env,
     cwd: place.folder.clone,
     network,
+    nested: place.repository !== undefined && nestedRepositories(ctx).includes(place.repository.name),
     limits: {},
   };
 }

@@ -3,7 +3,7 @@ import type { Supervisor } from '../../sessions/index.ts';
 import type { StoppedAllView } from '../../wire/index.ts';
 import type { Caller } from '../caller.ts';
 import type { AppContext } from '../context.ts';
-import { saveSessionWork } from '../workspace/save-session-work.ts';
+import { awaitSavedWork } from '../workspace/save-session-work.ts';
 
 /** `stop --all`: also one button. */
 export type StopEverything = (caller: Caller, reason?: string) => Promise<Result<StoppedAllView>>;
@@ -18,10 +18,13 @@ export function createStopEverything(ctx: AppContext, supervisor: () => Supervis
     await ctx.store.tx((tx) => ctx.halt.set(tx, true, caller.actor));
     const stopped = await supervisor().stopAll({ actor: caller.actor, reason: reason ?? 'stop --all' });
     const durationMs = Math.round(ctx.store.clock.monotonic() - started);
-    const saved = [];
-    for (const { sessionId, workKey } of stopped) {
-      saved.push({ sessionId, workKey, savedRefs: await saveSessionWork(ctx, sessionId) });
-    }
+    const saved = await Promise.all(
+      stopped.map(async ({ sessionId, workKey }) => ({
+        sessionId,
+        workKey,
+        savedRefs: await awaitSavedWork(ctx, sessionId),
+      })),
+    );
     return ok({ stopped: saved, durationMs });
   };
 }

@@ -17,9 +17,15 @@ export function requireSandbox(ctx: Pick<AppContext, 'barrier'>): Result<Sandbox
 }
 
 /** What forge functions need to run git, set-up and checks inside. Throws `Fault` `no_sandbox` when there is none. */
-export function insideOf(ctx: Pick<AppContext, 'barrier' | 'carried'>): InSandbox {
+export function insideOf(ctx: Pick<AppContext, 'barrier' | 'carried' | 'config'>): InSandbox {
   const sandbox = requireSandbox(ctx);
   if (!sandbox.ok) throw new Fault('no_sandbox', sandbox.refusal.message);
-  const { path, readOnly } = ctx.carried;
-  return { sandbox: sandbox.value, toolchains: path.map((bin) => ({ bin, readOnly })) };
+  const { path, readOnly, env } = ctx.carried;
+  const toolchains = path.map((bin) => ({ bin, readOnly }));
+  return { sandbox: sandbox.value, toolchains, env, readOnly, nestedRepositories: nestedRepositories(ctx) };
+}
+
+/** Repositories that the operator named in `sandbox.nested` (X-11). */
+export function nestedRepositories(ctx: Pick<AppContext, 'config'>): string[] {
+  return ctx.config.get('sandbox.nested').split(',').filter(Boolean);
 }

@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import { systemActor } from '../../kernel/index.ts';
-import { recordRescue, saveWork } from '../../forge/index.ts';
+import { recordRescue, saveWork, workFolderByOwner } from '../../forge/index.ts';
 import type { AppContext } from '../context.ts';
 import { insideOf } from './inside.ts';
 import { findSessionFolder } from './session-folder.ts';
@@ -28,4 +30,26 @@ export async function saveSessionWork(ctx: AppContext, sessionId: string): Promi
     );
   }
   return saved.value.refs;
+}
+
+/** How long `stop --all` waits for the work of a stopped session to be saved before it says what is known. */
+const savedWithinMs = 10_000;
+
+/** Waits until the supervisor has cleared up after an ended session, then gives the rescue refs of its folder. */
+export async function awaitSavedWork(ctx: AppContext, sessionId: string): Promise<string[]> {
+  const giveUpAt = ctx.store.clock.monotonic() + savedWithinMs;
+  for (;;) {
+    const row = await ctx.store.read
+      .selectFrom('session')
+      .select(['role', 'task_id', 'wound_up_at'])
+      .where('id', '=', sessionId)
+      .executeTakeFirst();
+    if (!row || row.role !== 'author') return [];
+    if (row.wound_up_at !== null || ctx.store.clock.monotonic() > giveUpAt) {
+      const place = await findSessionFolder(ctx, { id: sessionId as never, role: row.role, taskId: row.task_id });
+      const recorded = place ? await workFolderByOwner(ctx.store.read, place.folder.ownerKey) : undefined;
+      return recorded?.rescueRefs ?? [];
+    }
+    await sleep(100);
+  }
 }
