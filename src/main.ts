@@ -1,4 +1,5 @@
 import { homedir, hostname } from 'node:os';
+import { join } from 'node:path';
 
 import { createAccess, createApp, ensureOperatorToken, readStoredSettings } from './app/index.ts';
 import { type InstancePaths, loadConfig } from './config/index.ts';
@@ -70,7 +71,7 @@ async function serveOver(
     version: packageVersion,
     nodeId: hostname(),
     bridge: bridgeOf(paths),
-    carried: carryIn(operatorHome, env),
+    carried: carryIn({ operatorHome, env, npmrcFile: join(workRoot, 'npmrc') }),
     operatorHome,
   });
   const access = createAccess({

@@ -146,6 +146,13 @@ export const settings = {
     help: 'Hosts that agents and set-up steps may reach besides the model APIs and your package registry.',
     change: 'fresh-proof',
   },
+  'sandbox.nested': {
+    env: null,
+    default: '',
+    kind: text(/^$|^[A-Za-z0-9._/-]+(,[A-Za-z0-9._/-]+)*$/, 'names of repositories with commas between'),
+    help: 'Repositories whose programs may make namespaces of their own inside, as browsers with a sandbox do (X-11). Opens more of the kernel.',
+    change: 'fresh-proof',
+  },
   'workspace.root': {
     env: 'CHANTIER_WORK_ROOT',
     default: '',

@@ -29,7 +29,7 @@ export { readWorkFile } from './read-work-file.ts';
 export { shellScriptOf } from './shell-script.ts';
 export type { UploadPackOptions } from './upload-pack.ts';
 export { writeUploadPack } from './upload-pack.ts';
-export type { CarriedIn } from './carry/carry-in.ts';
+export type { CarriedIn, CarryOptions } from './carry/carry-in.ts';
 export { carryIn } from './carry/carry-in.ts';
 export { filterNpmrc } from './carry/npmrc.ts';
 export type { AgentNeeds, AgentProgram } from './agents.ts';

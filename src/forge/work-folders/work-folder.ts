@@ -28,6 +28,12 @@ export interface InSandbox {
   /** Toolchain folders outside of the system's, absolute: on PATH inside (their `bin`) and readable. */
   toolchains?: readonly { bin: string; readOnly: readonly string[] }[];
   network?: SandboxProfile['network'];
+  /** Variables of every command inside: certificate authorities, places of toolchains. */
+  env?: Readonly<Record<string, string>>;
+  /** Files and folders that these variables name. */
+  readOnly?: readonly string[];
+  /** Names of repositories whose programs may make namespaces of their own (X-11). */
+  nestedRepositories?: readonly string[];
 }
 
 /** The folder of `ownerKey` (a session's or landing's id: letters, digits, `.`, `_`, `-`). Nothing is created. */
@@ -67,7 +73,7 @@ export function workFolderEnvironment(
   options: {
     identity?: GitIdentity;
     env?: Readonly<Record<string, string>>;
-    inside?: Pick<InSandbox, 'toolchains'>;
+    inside?: Pick<InSandbox, 'toolchains' | 'env'>;
     set?: Readonly<Record<string, string>>;
   } = {},
 ): Record<string, string> {
@@ -87,6 +93,7 @@ export function workFolderEnvironment(
       GOMODCACHE: join(folder.cache, 'go-mod'),
       COMPOSE_PROJECT_NAME: `chantier-${folder.ownerKey.toLowerCase().replaceAll(/[^a-z0-9_-]/g, '-')}`,
       CHANTIER_WORK_FOLDER: folder.clone,
+      ...options.inside?.env,
       ...options.env,
       ...options.set,
     },
@@ -96,7 +103,7 @@ export function workFolderEnvironment(
 /** The profile under which a command of kind `kind` runs in `folder` (X-1). */
 export function workFolderProfile(
   kind: SandboxProfile['kind'],
-  repository: Pick<ForgeRepository, 'forgeDir'>,
+  repository: Pick<ForgeRepository, 'forgeDir'> & { name?: string },
   folder: WorkFolder,
   options: {
     inside: InSandbox;
@@ -106,18 +113,20 @@ export function workFolderProfile(
     memoryBytes?: number;
   },
 ): SandboxProfile {
-  const toolchains = (options.inside.toolchains ?? []).flatMap((toolchain) => toolchain.readOnly);
+  const { toolchains = [], readOnly = [], nestedRepositories = [] } = options.inside;
+  const carried = [...toolchains.flatMap((toolchain) => toolchain.readOnly), ...readOnly];
   return {
     kind,
     workFolder: folder.clone,
     workFolderAccess: options.access ?? 'read-write',
     home: folder.home,
-    readOnly: [...readOnlyPaths(repository, folder), ...toolchains],
+    readOnly: [...readOnlyPaths(repository, folder), ...new Set(carried)],
     writable: [folder.cache, folder.tmp],
     socketFolders: [],
     env: options.env,
     cwd: options.cwd ?? folder.clone,
     network: options.inside.network ?? { kind: 'none' },
+    nested: repository.name !== undefined && nestedRepositories.includes(repository.name),
     limits: options.memoryBytes === undefined ? {} : { memoryBytes: options.memoryBytes },
   };
 }

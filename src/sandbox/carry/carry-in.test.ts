@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -58,20 +58,27 @@ test('carries registries and authorities of an npmrc, and nothing that says who 
   );
 });
 
-test('carries authorities that came by environment, with their files', () => {
+test('carries authorities that came by environment, with their files, and shows the filtered npmrc', () => {
   const home = setup();
   const file = join(home, 'own.pem');
   writeFileSync(file, 'x');
-  const carried = carryIn(home, {
-    PATH: '',
-    NODE_EXTRA_CA_CERTS: file,
-    SSL_CERT_FILE: '/missing.pem',
-    GITHUB_TOKEN: 'x',
-  });
-  expect(carried.env).toMatchObject({ NODE_EXTRA_CA_CERTS: file });
+  writeFileSync(join(home, '.npmrc'), 'registry=https://packages.example.com/\n_auth=c2VjcmV0\n');
+  const npmrcFile = join(home, 'work/npmrc');
+  const env = { PATH: '', NODE_EXTRA_CA_CERTS: file, SSL_CERT_FILE: '/missing.pem', GITHUB_TOKEN: 'x' };
+  const carried = carryIn({ operatorHome: home, env, npmrcFile });
+  expect(carried.env).toMatchObject({ NODE_EXTRA_CA_CERTS: file, npm_config_userconfig: npmrcFile });
   expect(Object.keys(carried.env)).not.toContain('SSL_CERT_FILE');
   expect(Object.keys(carried.env)).not.toContain('GITHUB_TOKEN');
-  expect(carried.readOnly).toContain(file);
+  expect(carried.readOnly).toEqual(expect.arrayContaining([file, npmrcFile]));
+  expect(readFileSync(npmrcFile, 'utf8')).toBe('registry=https://packages.example.com/\n');
+  expect(statSync(npmrcFile).mode & 0o777).toBe(0o644);
+});
+
+test('without an npmrc nothing is written', () => {
+  const home = setup();
+  const carried = carryIn({ operatorHome: home, env: { PATH: '' }, npmrcFile: join(home, 'npmrc') });
+  expect(carried.env).not.toHaveProperty('npm_config_userconfig');
+  expect(existsSync(join(home, 'npmrc'))).toBe(false);
 });
 
 test('knows the agents by their command, with their own sandbox switched off (X-11)', () => {
