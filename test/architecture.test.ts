@@ -43,7 +43,7 @@ test('the check bites: a planted violation of each kind is named', () => {
   expect(lengthFaults('src/kernel/x.ts', 'x\n'.repeat(401))).toHaveLength(1);
 });
 
-test('each state column is written by its own domain only', () => {
+test('each state column is written by its own domain only (S-61)', () => {
   const owners: Record<string, string> = {
     session: 'sessions',
     task: 'ledger',

@@ -185,7 +185,7 @@ describe('the token of an open terminal', () => {
 });
 
 describe('what is printed', () => {
-  it('carries no control or direction-changing character of agents and repositories', () => {
+  it('carries no control or direction-changing character of agents and repositories (ledger case 43)', () => {
     expect(visible('a\u001b[31mb\u202Ec\nd')).toBe('a\\u{1b}[31mb\\u{202e}c\nd');
     expect(oneLine('a\n\tb', 10)).toBe('a b');
     expect(oneLine('abcdef', 4)).toBe('abc…');

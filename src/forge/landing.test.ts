@@ -68,7 +68,7 @@ const landing = (head: string, landingId = 'landing-1') =>
     dateMs: Date.UTC(2026, 0, 1),
   }) as const;
 
-test('a change goes from a work folder to the base and to the operator’s checkout, with our trailer', async () => {
+test('a change goes from a work folder to the base and to the operator’s checkout, with our trailer (R-41)', async () => {
   const world = await setup();
   const { forge, repository, checkout, tip } = world;
   const { taken } = await deliver(world, { 'greeting.txt': 'hello moon\n' });
@@ -120,7 +120,7 @@ test('refuses to land when the base moved, and lands the next candidate on the n
   expect(git(repository.forgeDir, 'show', '--format=', '--name-only', 'main')).toBe('two.txt');
 });
 
-test('R-20: refuses to land a head that is not the reviewed one any more', async () => {
+test('R-20, field cases 10 and 12: refuses to land a head that is not the reviewed one any more', async () => {
   const world = await setup();
   const { forge, repository, inside } = world;
   const { folder, taken } = await deliver(world, { 'one.txt': '1\n' });
@@ -207,7 +207,7 @@ test('mode branch: the reviewed change can be fetched and pushed by exactly the 
   expect(await baseTip(forge, repository)).toBe(world.tip);
 });
 
-test('a revert takes exactly the landed change back, also after later landings', async () => {
+test('a revert takes exactly the landed change back, also after later landings (decision 8)', async () => {
   const world = await setup();
   const { forge, repository } = world;
   const one = await deliver(world, { 'one.txt': '1\n' }, 'session-1');
@@ -315,7 +315,7 @@ test('R-38: a change is described with the facts that risk rules ask for', async
   expect(Buffer.byteLength(patch.text)).toBeLessThanOrEqual(200);
 });
 
-test('a work folder is never removed before its uncommitted and unfetched work is in rescue refs', async () => {
+test('a work folder is never removed before its uncommitted and unfetched work is in rescue refs (field case 39, sessions decision 9, sessions cases 56 and 58)', async () => {
   const world = await setup();
   const { forge, repository, inside } = world;
   const { folder } = await deliver(world, { 'one.txt': '1\n' });

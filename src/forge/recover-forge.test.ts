@@ -35,7 +35,7 @@ test('a lock that a killed git left in the forge goes after a minute, a fresh on
   expect(await recoverForge(forge)).toEqual([]);
 });
 
-test('packing the forge keeps every object that a clone borrows, reachable or not', async () => {
+test('packing the forge keeps every object that a clone borrows, reachable or not (sessions case 57)', async () => {
   const world = await setup();
   const { forge, repository, inside, tip } = world;
   const loose = git(repository.forgeDir, 'commit-tree', `${tip}^{tree}`, '-m', 'of no ref');

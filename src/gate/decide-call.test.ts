@@ -81,7 +81,7 @@ eachStore((_dialect, open) => {
     expect(await judge(store, call)).toMatchObject({ decision: 'ask' });
   });
 
-  it('attack 1: arguments swapped after the yes are refused, the yes is void, and it shows', async () => {
+  it('attack 1: arguments swapped after the yes are refused, the yes is void, and it shows (field case 32)', async () => {
     const { store, folder, spend } = await setup();
     const asked = await judge(store, shellCall(folder, 'git push origin main', { requestId: 'r1' }));
     const callId = asked.callId ?? '';
@@ -103,7 +103,7 @@ eachStore((_dialect, open) => {
     expect(mustOk(await spend(callId, call))).toMatchObject({ decision: 'refuse', reason: 'mismatch' });
   });
 
-  it('a yes expires after 15 min, binds to caller, folder and policy, and survives a restart', async () => {
+  it('a yes expires after 15 min, binds to caller, folder and policy, and survives a restart (field case 28)', async () => {
     const { store, clock, folder, spend, reopen } = await setup();
     const call = shellCall(folder, 'terraform apply');
     const { callId = '' } = await judge(store, call);
@@ -153,7 +153,7 @@ eachStore((_dialect, open) => {
     });
   });
 
-  it('GT-3 for commands: a standing yes lets `npm test` pass silently, and everything that waited for it', async () => {
+  it('GT-3 for commands: a standing yes lets `npm test` pass silently, and everything that waited for it (field case 34)', async () => {
     const { store, folder, spend } = await setup();
     const call = shellCall(folder, 'npm test -- --run');
     const asked = await judge(store, call);

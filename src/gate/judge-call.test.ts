@@ -49,7 +49,7 @@ eachStore((_dialect, open) => {
     expect(await eventKindsOf(store)).toEqual([]);
   });
 
-  it('GT-2, G-7, G-13: an unknown privileged call is blocked and refused with id, status and tier', async () => {
+  it('GT-2, G-1, G-7, G-11, G-13: an unknown privileged call is blocked and refused with id, status and tier', async () => {
     const { store, folder, count } = await setup();
     const answer = await judge(store, serverCall(folder, privileged));
     const [capability] = await listCapabilities(store.read);
@@ -70,7 +70,7 @@ eachStore((_dialect, open) => {
     expect(decisions).toMatchObject([{ kind: 'capability_approval', state: 'open', count: 2 }]);
   });
 
-  it('GT-3: once approved it runs and is counted, without an alert', async () => {
+  it('GT-3, G-14: once approved it runs and is counted, without an alert', async () => {
     const { store, folder, count } = await setup();
     const { capabilityId } = await judge(store, serverCall(folder, privileged));
     mustOk(await store.tx((tx) => approveCapability(tx, { ...human, capabilityId: capabilityId ?? '' })));
@@ -87,7 +87,7 @@ eachStore((_dialect, open) => {
     ]);
   });
 
-  it('GT-4: an unknown reversible call runs, provisional for 7 days, with one first run', async () => {
+  it('GT-4, G-4, G-11: an unknown reversible call runs, provisional for 7 days, with one first run', async () => {
     const { store, clock, folder, count } = await setup();
     expect(await judge(store, serverCall(folder, reversible))).toMatchObject({ decision: 'allow', isFirstRun: true });
     expect(await judge(store, serverCall(folder, reversible))).not.toHaveProperty('isFirstRun');
@@ -139,7 +139,7 @@ eachStore((_dialect, open) => {
     expect((await store.tx((tx) => runExpiryOnce(tx, 3))).blocked).toBe(0);
   });
 
-  it('GT-7, G-30: refused while provisional, the next call is refused, and the record stays', async () => {
+  it('GT-7, G-10, G-30: refused while provisional, the next call is refused, and the record stays', async () => {
     const { store, folder } = await setup();
     const { capabilityId = '' } = await judge(store, serverCall(folder, reversible));
     mustOk(await store.tx((tx) => refuseCapability(tx, { ...human, capabilityId })));
@@ -178,7 +178,7 @@ eachStore((_dialect, open) => {
     });
   });
 
-  it('GT-9, G-24, G-26: phase 1 hides and refuses what changes something, and records nothing new', async () => {
+  it('GT-9, G-16, G-24, G-26: phase 1 hides and refuses what changes something, and records nothing new', async () => {
     const { store, folder } = await setup();
     const guard = guardOf(1, store);
     expect(guard.name).toBe('read-only');
@@ -215,7 +215,7 @@ eachStore((_dialect, open) => {
     });
   });
 
-  it('GT-13, G-2, attacks 3 and 4: a changed definition is another capability, its tier never falls, its grace is not renewed', async () => {
+  it('GT-13, G-2, decision 3, attacks 3 and 4, field case 40: a changed definition is another capability, its tier never falls, its grace is not renewed', async () => {
     const { store, clock, folder } = await setup();
     const first = await judge(store, serverCall(folder, privileged));
     mustOk(await store.tx((tx) => approveCapability(tx, { ...human, capabilityId: first.capabilityId ?? '' })));
@@ -329,7 +329,7 @@ eachStore((_dialect, open) => {
 });
 
 describe('an untrusted server (G6.1)', () => {
-  it('can only raise: what it calls read-only counts as reversible', async () => {
+  it('can only raise: what it calls read-only counts as reversible (G-9, field case 39)', async () => {
     const { tierOf } = await import('./capability.ts');
     expect(tierOf({ readOnlyHint: true }, { isTrusted: false })).toBe('reversible');
     expect(tierOf({ readOnlyHint: true }, { isTrusted: true })).toBe('read-only');

@@ -74,7 +74,7 @@ describe('decision 7, preset workspace with a working sandbox: silent inside, st
     ).toBe(expected);
   });
 
-  it('asks for a path outside, credentials, unknown hosts and tools of servers by their tier', () => {
+  it('asks for a path outside, credentials, unknown hosts and tools of servers by their tier (field case 38)', () => {
     const folder = makeWorkFolder();
     const boxed = { sandboxHolds: true };
     expect(verdict(callOf(folder, 'edit', { file_path: `${folder}/src/a.ts` }, boxed))).toBe('allow');

@@ -5,7 +5,7 @@ import { sha256 } from '../kernel/index.ts';
 import { makeVisible, maxPreviewLength, previewOf } from './preview.ts';
 import { redactSecrets } from './redact.ts';
 
-describe('attack 16: a preview hides nothing', () => {
+describe('attack 16, field case 42: a preview hides nothing', () => {
   it.each([
     ['bidi', 'rm \u202Etxt.exe', 'rm \\u{202E}txt.exe'],
     ['zero width', 'git\u200B push', 'git\\u{200B} push'],

@@ -80,7 +80,7 @@ eachStore((_dialect, open) => {
     expect(await openDecisions(store)).toEqual([]);
   });
 
-  it('does not promote a project of which only discovery is done, and asks what follows (L-19, LT-10)', async () => {
+  it('does not promote a project of which only discovery is done, and asks what follows (L-19, L-20, LT-10, decision 5)', async () => {
     const { store } = await open();
     const made = await world(store, [{ title: 'a' }], { kind: 'discovery' });
     expect((await made.project()).status).toBe('planning');
@@ -96,7 +96,7 @@ eachStore((_dialect, open) => {
     expect((await made.project()).status).toBe('test');
   });
 
-  it('is in review while only pull requests are waited for, and back in dev for a new task (README 2.8)', async () => {
+  it('is in review while only pull requests are waited for, and back in dev for a new task (README 2.8, decision 6)', async () => {
     const { store } = await open();
     const repo = { repository_id: 'repo-1' };
     const made = await world(store, [{ title: 'a', ...repo }, { title: 'b', ...repo }, { title: 'c' }]);

@@ -22,7 +22,7 @@ eachStore((_dialect, open) => {
     expect(await checkLedger(store.read)).toEqual([]);
   });
 
-  it('finds each fault after a raw write', async () => {
+  it('finds each fault after a raw write (L-39, decision 43)', async () => {
     const { store } = await open();
     const made = await world(store, [{ title: 'a' }, { title: 'b' }, { title: 'c', repository_id: 'repo-1' }]);
     await claim(store, made.ids.b ?? '');

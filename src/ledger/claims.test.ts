@@ -44,7 +44,7 @@ eachStore((_dialect, open) => {
     expect(await readyTasks(store.read)).toEqual([]);
   });
 
-  it('gives a task to one of two racing claimers, and different tasks to many', async () => {
+  it('gives a task to one of two racing claimers, and different tasks to many (field case 24)', async () => {
     const { store } = await open();
     const made = await world(store, [{ title: 'a' }]);
     const { a = '' } = made.ids;
@@ -101,7 +101,7 @@ eachStore((_dialect, open) => {
     );
   });
 
-  it('renews by heartbeat, expires at 90 s sharp, and lets its own holder come back with a new fence', async () => {
+  it('renews by heartbeat, expires at 90 s sharp, and lets its own holder come back with a new fence (field case 25)', async () => {
     const { store, clock } = await open();
     const made = await world(store);
     const { a = '' } = made.ids;

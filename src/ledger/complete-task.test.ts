@@ -72,7 +72,7 @@ eachStore((_dialect, open) => {
     for (const row of facts) expect(row.facts).not.toContain('by hand');
   });
 
-  it('refuses to complete a task that waits for others, or whose job is paused, even by a human', async () => {
+  it('refuses to complete a task that waits for others, or whose job is paused, even by a human (field case 34)', async () => {
     const { store } = await open();
     const made = await world(store, [{ title: 'a' }, { title: 'b', blocked_by: ['a'] }]);
     const { a = '', b = '' } = made.ids;

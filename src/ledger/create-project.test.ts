@@ -148,7 +148,7 @@ eachStore((dialect, open) => {
     expect(await faultsOf(store, { ...rest, first_task: task })).toEqual(['created']);
   });
 
-  it('takes the names of the seed as they are (decision 19)', async () => {
+  it('takes the names of the seed as they are (L-32, decision 19)', async () => {
     const { store } = await open();
     await agents(store, 'turing', 'hopper');
     await store.tx((tx) => installScopes(tx, seedScopes, operator));

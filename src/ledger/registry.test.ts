@@ -83,7 +83,7 @@ eachStore((_dialect, open) => {
     expect(await findAgent(store.read, 'nobody')).toMatchObject({ ok: false, refusal: { code: 'unknown_agent' } });
   });
 
-  it('begins with the neutral scopes; a preset replaces them without touching what uses them (decision 18)', async () => {
+  it('begins with the neutral scopes; a preset replaces them without touching what uses them (L-9, L-67, decision 18)', async () => {
     const { store } = await open();
     const names = async (): Promise<[string[], string[]]> => {
       const { project, task } = await listScopes(store.read);

@@ -52,7 +52,7 @@ describe('the move tables (L-4, L-7, L-8)', () => {
 });
 
 eachStore((_dialect, open) => {
-  it('refuses statuses of another level by raw SQL (LT-3, L-6)', async () => {
+  it('refuses statuses of another level by raw SQL (LT-3, L-6, decision 8)', async () => {
     const { store } = await open();
     const made = await world(store);
     const set = (table: string, status: string): Promise<unknown> =>

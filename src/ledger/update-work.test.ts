@@ -38,7 +38,7 @@ eachStore((dialect, open) => {
     expect((await made.task('a')).description).toBe('a\nb');
   });
 
-  it('refuses a second edit from the same version, and keeps the earlier text of the first', async () => {
+  it('refuses a second edit from the same version, and keeps the earlier text of the first (decision 45)', async () => {
     const { store } = await open();
     const made = await world(store, [{ title: 'a', description: 'before' }]);
     const { id: taskId, version } = await made.task('a');
@@ -133,7 +133,7 @@ eachStore((dialect, open) => {
     }
   });
 
-  it('stores every settable field that it is given (L-65, visual fields too)', async () => {
+  it('stores every settable field that it is given (L-11 to L-13, L-65, visual fields too)', async () => {
     const { store } = await open();
     await agents(store, 'turing');
     const made = await world(store);

@@ -114,7 +114,7 @@ eachStore((_dialect, open) => {
     expect((await made.events()).slice(-3)).toEqual(['project.reopened', 'job.reopened', 'task.reopened']);
   });
 
-  it('reopens a job or a project alone', async () => {
+  it('reopens a job or a project alone (decision 7)', async () => {
     const { store } = await open();
     const made = await world(store);
     mustOk(await store.tx((tx) => cancelProject(tx, { projectId: made.projectId, actor: operator })));

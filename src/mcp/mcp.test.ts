@@ -154,7 +154,7 @@ function startAgent(socket: string) {
 }
 
 describe('the tools of a role', () => {
-  it('are at most 12 and at most 8,000 characters of schema', () => {
+  it('are at most 12 and at most 8,000 characters of schema (ledger case 41)', () => {
     for (const tools of Object.values(toolsOf)) {
       expect(tools.length).toBeLessThanOrEqual(12);
       const listed = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
@@ -221,7 +221,7 @@ describe('the bridge', () => {
     expect((await asked).text).toBe('ANSWER: Half up.');
   });
 
-  it('takes the same words for the same question while it is open, after the client cut the call (wait_answer)', async () => {
+  it('takes the same words for the same question while it is open, after the client cut the call (wait_answer; sessions cases 38 and 39)', async () => {
     const { agent, questions, answerAll } = await setup();
     void agent.call('ask_human', { text: 'Which rounding?' });
     await agent.until(() => questions.size === 1);

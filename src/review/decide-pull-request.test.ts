@@ -144,7 +144,7 @@ eachStore((_dialect, open) => {
     expect(await world.push(first, 'head-2')).toMatchObject({ state: 'awaiting_risk', closedAt: null });
   });
 
-  it('G-20 for reviews: an agent decides nothing, and its try leaves an event', async () => {
+  it('G-20 for reviews, field case 7: an agent decides nothing, and its try leaves an event', async () => {
     const { store, world } = await setup();
     const pullRequest = await world.opened();
     const actor = { kind: 'session', id: 's', generation: 1 } as const;

@@ -22,7 +22,7 @@ eachStore((_dialect, open) => {
     return { store, clock, world, finish, prepared };
   }
 
-  it('decision 3: a human says yes to exactly what is shown, and then it lands', async () => {
+  it('R-17, decision 3: a human says yes to exactly what is shown, and then it lands', async () => {
     const { store, world, finish } = await setup();
     const pullRequest = await world.approved({ taskId: 'task-1' });
     const landing = await world.offered(pullRequest);
@@ -144,7 +144,7 @@ eachStore((_dialect, open) => {
     ]);
   });
 
-  it('scenario 3: an outcome that nobody saw is looked up; three times unknown is for a human', async () => {
+  it('scenario 3, field case 3: an outcome that nobody saw is looked up; three times unknown is for a human', async () => {
     const { world, finish, prepared } = await setup();
     const landing = await prepared();
     for (const reads of [1, 2]) {

@@ -112,7 +112,7 @@ eachStore((_dialect, open) => {
     expect(await world.tryClaim(pullRequest, 'ada', 'claude', 'single')).toMatchObject({ ok: true });
   });
 
-  it('scenario 11: a reviewer that dies twice on a head is not sent a third time; a verdict is not asked for twice', async () => {
+  it('scenario 11, field cases 28 and 31: a reviewer that dies twice on a head is not sent a third time; a verdict is not asked for twice', async () => {
     const { store, world } = await setup();
     const pullRequest = await world.opened();
     for (let attempt = 0; attempt < 2; attempt++) {
@@ -197,7 +197,7 @@ eachStore((_dialect, open) => {
     expect(await eventKindsOf(store)).toContain('verdict.filed');
   });
 
-  it('RT-7, R-15: requested changes become one feedback, delivered once', async () => {
+  it('RT-7, R-13, R-15: requested changes become one feedback, delivered once', async () => {
     const { store, world } = await setup();
     const pullRequest = await world.opened();
     const { verdict } = await world.submit(await world.claim(pullRequest), 'request_changes');
@@ -215,7 +215,7 @@ eachStore((_dialect, open) => {
     expect(await listFeedback(store.read, { state: 'pending' })).toEqual([]);
   });
 
-  it('RT-8, R-14, scenario 10: the fourth request goes to a human, once, also across restarts; retry sets the count to 0', async () => {
+  it('RT-8, R-14, scenario 10, field cases 29 and 30: the fourth request goes to a human, once, also across restarts; retry sets the count to 0', async () => {
     const { store, reopen, world } = await setup();
     let current = await world.opened();
     let latest = store;
@@ -240,7 +240,7 @@ eachStore((_dialect, open) => {
     ).toEqual([{ outcome: 'retry' }]);
   });
 
-  it('scenario 1, RT-15, R-20: a push voids the approval, and it stays void when the old head comes back', async () => {
+  it('scenario 1, RT-15, R-20, field cases 9 and 11: a push voids the approval, and it stays void when the old head comes back', async () => {
     const { store, world } = await setup();
     const pullRequest = await world.approved();
     const pushed = await world.push(pullRequest, 'head-2');
@@ -255,7 +255,7 @@ eachStore((_dialect, open) => {
     ).rejects.toThrow(/stays_void/);
   });
 
-  it('A4: the same patch on another base keeps a low-risk approval; a conflict, another patch or more risk does not', async () => {
+  it('A4, field case 15: the same patch on another base keeps a low-risk approval; a conflict, another patch or more risk does not', async () => {
     const { store, world } = await setup();
     const samePatch = { patchId: 'patch-1', baseSha: 'base-2' };
     const kept = await world.push(await world.approved(), 'head-2', samePatch);

@@ -49,7 +49,7 @@ describe('R-38, P5: rules over git facts', () => {
     );
   });
 
-  it('deleted, hidden and skipped tests, scripts, links, gitlinks and secrets are always for a human', () => {
+  it('deleted, hidden and skipped tests, scripts, links, gitlinks and secrets are always for a human (field case 8)', () => {
     expect(judged([fileFact('src/a.test.ts', { status: 'deleted' })])).toBe('medium test_deleted!');
     expect(judged([fileFact('src/a.txt', { status: 'renamed', oldPath: 'src/a.test.ts' })])).toBe(
       'medium test_deleted!',
@@ -66,7 +66,7 @@ describe('R-38, P5: rules over git facts', () => {
     expect(judged(['a'], { hasForeignTrailer: true })).toBe('critical landing_trailer!');
   });
 
-  it('size, binaries and executables raise to medium; what cannot be listed is incomplete', () => {
+  it('size, binaries and executables raise to medium; what cannot be listed is incomplete (field case 41)', () => {
     expect(judged([fileFact('a', { added: 600 })])).toBe('medium size');
     expect(judged([fileFact('a.png', { isBinary: true, added: null, removed: null })])).toBe('medium binary');
     expect(judged([fileFact('run.sh', { newMode: '100755' })])).toBe('medium executable');

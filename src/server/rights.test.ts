@@ -56,7 +56,7 @@ describe('every route × every principal', () => {
   });
 });
 
-describe('what an agent tries (attack 15 of the gate part)', () => {
+describe('what an agent tries (gate attack 15)', () => {
   it('has no effect with its own token at any door, and each try that reached the server is an event', async () => {
     const world = await setupApi();
     const deciding = routes.filter((route) => isMutation(route.split(' ')[0]!) && !route.includes('/api/agent/'));

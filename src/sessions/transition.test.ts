@@ -41,7 +41,7 @@ describe('the table of moves (S-9, S7.2)', () => {
 });
 
 eachStore((_dialect, open) => {
-  it('TC-INV-01, TC-INV-02: of all 64 pairs only the listed ones pass, each refusal is logged, nothing leaves an end', async () => {
+  it('TC-INV-01, TC-INV-02, S-10: of all 64 pairs only the listed ones pass, each refusal is logged, nothing leaves an end', async () => {
     const { store } = await open();
     const world = sessionWorld(store, { settings: { maxActive: 100 } });
     const { session_id: id } = await world.must('start', { workKey: 'PD-1' });

@@ -31,7 +31,7 @@ eachStore((dialect, open) => {
     expect((await readEvents(store)).map((row) => row.kind)).toEqual(['lease.acquired']);
   });
 
-  it('expires when now ≥ last activity + TTL: a millisecond earlier it is held, then the fence grows (L decision 23)', async () => {
+  it('expires when now ≥ last activity + TTL: a millisecond earlier it is held, then the fence grows (ledger decision 23)', async () => {
     const { store, clock } = await open();
     const first = await acquire(store, 'a');
     clock.advance(ttlMs - 1);
@@ -52,7 +52,7 @@ eachStore((dialect, open) => {
     ]);
   });
 
-  it('lives on while it is renewed, and cannot be renewed once it has expired', async () => {
+  it('lives on while it is renewed, and cannot be renewed once it has expired (ledger case 18)', async () => {
     const { store, clock } = await open();
     await acquire(store, 'a');
     for (let beat = 0; beat < 5; beat++) {

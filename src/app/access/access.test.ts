@@ -285,7 +285,7 @@ describe('refusals', () => {
 });
 
 describe('secrets at rest', () => {
-  it('are kept as hashes only', async () => {
+  it('are kept as hashes only (L-66)', async () => {
     const { access, store, atSocket } = await setup();
     const { cookie, view } = mustOk(await access.logIn({ name: 'ada', passphrase }));
     const { proof } = mustOk(await access.giveProof(await atSocket(), { passphrase, door: 'operator-socket' }));

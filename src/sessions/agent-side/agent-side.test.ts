@@ -45,7 +45,7 @@ eachStore((_dialect, open) => {
     expect((await world.row(id)).state).toBe('RUNNING');
   });
 
-  it('refuses a message of an older generation and of an ended session, with an entry in the log (S-11)', async () => {
+  it('refuses a message of an older generation and of an ended session, with an entry in the log (S-11, decision 1)', async () => {
     const world = await setup();
     const holder = await world.running();
     const old = await reportStatus(world.ctx, { ...holder, generation: 7 }, { text: 'x' });
@@ -120,7 +120,7 @@ eachStore((_dialect, open) => {
     expect(mustOk(await waiting)).toMatchObject({ status: 'pending' });
   });
 
-  it('TC-NR-03: messages come at least once until acknowledged, to the addressed author only (decision 10)', async () => {
+  it('TC-NR-03: messages come at least once until acknowledged, to the addressed author only (S-3, decision 10)', async () => {
     const world = await setup();
     const a = await world.running('PD-1');
     const b = await world.running('PD-2');

@@ -109,7 +109,7 @@ eachStore((_dialect, open) => {
     await world.must('start', { workKey: 'PD-2', key: 'K1' });
   });
 
-  it('TC-ERR-02: refuses a second session of an active work key and names its state', async () => {
+  it('TC-ERR-02: refuses a second session of an active work key and names its state (S-5, field case 22)', async () => {
     const world = await setup();
     await world.running('PD-1');
     expect(await world.run('start', { workKey: 'PD-1' })).toMatchObject({
@@ -121,7 +121,7 @@ eachStore((_dialect, open) => {
     expect(await world.store.read.selectFrom('session').selectAll().execute()).toHaveLength(2);
   });
 
-  it('TC-ERR-03: a rejection is logged with peer, command and reason; untrusted values are escaped and cut (S7.4)', async () => {
+  it('TC-ERR-03: a rejection is logged with peer, command and reason; untrusted values are escaped and cut (S-56, S7.4)', async () => {
     const world = await setup();
     await world.run('start', { workKey: `PD-\u0007${'x'.repeat(400)}` });
     const facts = (await world.events('command.rejected'))[0]?.facts ?? {};
@@ -140,7 +140,7 @@ eachStore((_dialect, open) => {
       });
   });
 
-  it('TC-ERR-05, TC-NOM-05: refuses an eighth command with zero side effect and an audit entry (S-14)', async () => {
+  it('TC-ERR-05, TC-NOM-05: refuses an eighth command with zero side effect and an audit entry (S-14, decision 11)', async () => {
     const world = await setup();
     await world.running('PD-1');
     const before = await world.store.read.selectFrom('session').selectAll().execute();
@@ -157,7 +157,7 @@ eachStore((_dialect, open) => {
     expect(await world.run('escalade')).toMatchObject({ ok: true, value: { kind: 'escalations', escalations: [] } });
   });
 
-  it('TC-NOM-03: a question holds the session; after the answer has arrived it is RUNNING again (S-31, S-33, S-34)', async () => {
+  it('TC-NOM-03: a question holds the session; after the answer has arrived it is RUNNING again (S-6, S-31, S-33, S-34)', async () => {
     const world = await setup();
     const holder = await world.running('PD-1');
     const question = await world.ask(holder, 'Which rounding?');
@@ -199,7 +199,7 @@ eachStore((_dialect, open) => {
     }
   });
 
-  it('a repeated answer is given once, under the same key with other words it is a conflict', async () => {
+  it('a repeated answer is given once, under the same key with other words it is a conflict (S-18, S-21)', async () => {
     const world = await setup();
     const holder = await world.running('PD-1');
     await world.ask(holder, 'first?');
@@ -211,7 +211,7 @@ eachStore((_dialect, open) => {
     expect(rows.map((row) => row.status)).toEqual(['ANSWERED', 'OPEN']);
   });
 
-  it('never puts the text of a question or an answer into an event (S-62)', async () => {
+  it('never puts the text of a question or an answer into an event (S-62, S-64)', async () => {
     const world = await setup();
     const holder = await world.running('PD-1');
     await world.ask(holder, 'the planted question sentence');

@@ -57,7 +57,7 @@ describe.skipIf(cannotRun)(`inside the real sandbox${cannotRun}`, () => {
     expect(survivorsOf(parent.generation)).toEqual([]);
   });
 
-  test('with its wrapper the whole sandbox dies (--die-with-parent); the end is known and nothing is left', async () => {
+  test('with its wrapper the whole sandbox dies (--die-with-parent); the end is known and nothing is left (X-10)', async () => {
     const { generation, witness } = await openSandboxed('answers');
     process.kill(generation.record()!.wrapper.pid, 'SIGKILL');
     expect(await witness.flag('exited')).toMatchObject({ cause: 'gone' });

@@ -60,7 +60,7 @@ test.each(ways)('leaves no survivor after %s (decision 5, X-15)', async (_, make
   expect(report.durationMs).toBeLessThan(5_000);
 });
 
-test('sweeps a server that the agent left in a session of its own and that ignores SIGTERM (trap 4)', async () => {
+test('sweeps a server that the agent left in a session of its own and that ignores SIGTERM (trap 4, field case 21)', async () => {
   const { link, witness, generation } = await world.open('leaves-server');
   await link.prompt('p1', 'go');
   await witness.event('turn-ended');

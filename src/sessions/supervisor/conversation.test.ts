@@ -73,7 +73,7 @@ it('TC-NOM-03 with a real process: a question of the protocol escalates, the ans
   expect((await world.events('escalation.delivered')).length).toBe(1);
 });
 
-it('declines the question of a reviewer: reviewers never ask (R-36)', async () => {
+it('declines the question of a reviewer: reviewers never ask (R-36, R-37)', async () => {
   const world = await supervisedWorld(brief);
   const id = await world.start('asks-question', 'pr-1/r1', 'reviewer');
   await turns(world, 1);

@@ -11,7 +11,7 @@ import { supervisedWorld } from './testing.ts';
 
 const brief = { firstPrompt: 'Do the work.' };
 
-it('a stopped supervisor leaves its agents alone; the next one adopts them: same pid, question answered, nothing twice (S-48)', async () => {
+it('a stopped supervisor leaves its agents alone; the next one adopts them: same pid, question answered, nothing twice (S-47, S-48)', async () => {
   const world = await supervisedWorld(brief);
   const id = await world.start('asks-question');
   const before = await world.inState(id, 'ESCALATED');
@@ -50,7 +50,7 @@ it('an agent that dies while no server looks is CRASHED at the next start', asyn
   expect((await world.inState(id, 'CRASHED')).reason).toBe('exited');
 });
 
-it('a server that died between the commit and the start of the process: one process comes of it (S-23)', async () => {
+it('a server that died between the commit and the start of the process: one process comes of it (S-23, field case 8)', async () => {
   const world = await supervisedWorld(brief);
   await world.supervisor().stop();
   const id = await world.start('answers');

@@ -60,7 +60,7 @@ it('server killed -9 with a question open: the next one answers it and the same 
   expect(world.variables).toEqual([]);
 });
 
-it('server killed -9 with a permission held: settled afterwards, the same process gets the answer (field case 28)', async () => {
+it('server killed -9 with a permission held: settled afterwards, the same process gets the answer (field cases 28 and 29)', async () => {
   const { folder, row } = await killServerWhen('asks-permission', (each) => each.waiting_approval === 1);
   const world = await supervisedWorld({ folder });
   const match = { decisionId: 'd-1' };

@@ -7,7 +7,7 @@ import { supervisedWorld } from './testing.ts';
 
 const brief = { firstPrompt: 'Do the work.' };
 
-it('TC-NOM-14: a whole start: guards, STARTING, peer, liveness, RUNNING with the real peer id; the brief is delivered (S-27, S-28)', async () => {
+it('TC-NOM-14: a whole start: guards, STARTING, peer, liveness, RUNNING with the real peer id; the brief is delivered (S-27, S-28, field case 6)', async () => {
   const world = await supervisedWorld(brief);
   const id = await world.start('answers');
   expect(await world.row(id)).toMatchObject({ state: 'STARTING', endpoint_id: 'pending-PD-1' });
@@ -25,7 +25,7 @@ it('TC-NOM-14: a whole start: guards, STARTING, peer, liveness, RUNNING with the
   expect(world.faults).toEqual([]);
 });
 
-it('gives the agent a token of which only the hash is stored and which dies with the session', async () => {
+it('gives the agent a token of which only the hash is stored and which dies with the session (S-4)', async () => {
   const world = await supervisedWorld(brief);
   const id = await world.start('answers');
   const row = await world.inState(id, 'RUNNING');
@@ -38,7 +38,7 @@ it('gives the agent a token of which only the hash is stored and which dies with
   expect(await findByToken(world.store.read, token)).toBeUndefined();
 });
 
-it('TC-ERR-07, TC-NOM-06: kill -9 of the agent is CRASHED within 1 s, nothing of it is left, its work is saved', async () => {
+it('TC-ERR-07, TC-NOM-06: kill -9 of the agent is CRASHED within 1 s, nothing of it is left, its work is saved (S-45)', async () => {
   const world = await supervisedWorld({ firstPrompt: 'work' });
   const id = await world.start('works-silently');
   const row = await world.when(id, (each) => each.turn_open === 1 && each.pid !== null, 'an open turn');

@@ -25,7 +25,7 @@ function switchedBroker(): Broker & { up: boolean } {
   return broker;
 }
 
-it('TC-ERR-06, TC-ERR-10: degraded is said, tries come after 1, 2, 4, 8, 10, 10 s, recovery is followed by a reconciliation', async () => {
+it('TC-ERR-06, TC-ERR-10: degraded is said, tries come after 1, 2, 4, 8, 10, 10 s, recovery is followed by a reconciliation (S-49 to S-52)', async () => {
   const { store } = await openTestSqlite();
   const world = sessionWorld(store);
   const broker = switchedBroker();
@@ -55,7 +55,7 @@ it('TC-ERR-06, TC-ERR-10: degraded is said, tries come after 1, 2, 4, 8, 10, 10 
   expect(said[1]?.facts).toEqual({ attempts: 7, outage_ms: 45_000 });
 });
 
-it('TC-NOM-07: what is held and what is stored are compared, every difference is logged, ended sessions are left out (S-46)', async () => {
+it('TC-NOM-07: what is held and what is stored are compared, every difference is logged, ended sessions are left out (S-42, S-46)', async () => {
   const { store } = await openTestSqlite();
   const world = sessionWorld(store);
   const a = await world.running('PD-1');

@@ -46,7 +46,7 @@ async function startHolder(of: LockPaths): Promise<{ pid: number; kill(): Promis
 }
 
 describe('acquireInstanceLock', () => {
-  it('gives a home to one process; the other learns who and where it is', async () => {
+  it('gives a home to one process; the other learns who and where it is (S-60)', async () => {
     const home = paths();
     const holder = await startHolder(home);
     onTestFinished(() => holder.kill());

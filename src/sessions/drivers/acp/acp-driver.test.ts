@@ -23,7 +23,7 @@ test('reads the mode back from the answer where it is a configuration option', a
   expect(await witness.event('opened')).toMatchObject({ mode: 'default' });
 });
 
-test('delivers a prompt once, with proof, in order, and tells the end of its turn (decision 8)', async () => {
+test('delivers a prompt once, with proof, in order, and tells the end of its turn (decision 8, field cases 43 and 45)', async () => {
   const { link, witness } = await world.open('answers');
   mustOk(await link.prompt('p1', 'first'));
   await witness.event('turn-ended');
