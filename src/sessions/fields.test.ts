@@ -4,7 +4,7 @@ import { eachStore } from '../store/testing.ts';
 import { fields } from './fields.ts';
 import { sessionWorld } from './testing.ts';
 
-it('accepts a complete set of valid fields (TC-NOM-10, S-57)', () => {
+it('accepts a complete set of valid fields (TC-NOM-10, S-57, S-59)', () => {
   for (const key of ['PD-1', 'PD-9999', 'shop/12', 'shop-backend/T_7', 'pr-12/r3', 'qa-checkout/r1'])
     expect(fields.workKey(key), key).toMatchObject({ ok: true });
   expect(fields.timestamp('2026-02-28T23:59:59.123Z').ok).toBe(true);
