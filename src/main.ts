@@ -8,7 +8,7 @@ import { Fault, systemActor } from './kernel/index.ts';
 import { openBarrier } from './open-barrier.ts';
 import { openLog } from './open-log.ts';
 import { bridgeOf, consoleFolder, packageVersion } from './package-files.ts';
-import { carryIn } from './sandbox/index.ts';
+import { carryIn, type WallRule } from './sandbox/index.ts';
 import { startServer } from './server/index.ts';
 import { findByTokenHash } from './sessions/index.ts';
 import { type InstanceLock, openStore, type Store } from './store/index.ts';
@@ -22,6 +22,8 @@ export interface ServeOptions {
   port?: number;
   /** PostgreSQL instead of the embedded store. */
   databaseUrl?: string;
+  /** Hosts that agents may reach besides those that the settings name; no setting gives a rule an address. */
+  rules?: readonly WallRule[];
 }
 
 /** A server that is ready. */
@@ -59,7 +61,7 @@ async function serveOver(
     heavyRuns: config.get('workspace.slots'),
   });
   if (!forge.ok) throw new Fault(forge.refusal.code, forge.refusal.message);
-  const barrier = await openBarrier(paths, config, log);
+  const barrier = await openBarrier(paths, config, log, options.rules);
   const operatorHome = env.HOME ?? homedir();
   const running = await createApp({
     store,

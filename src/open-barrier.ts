@@ -9,8 +9,13 @@ import { type Config, ensureRunFolder, type InstancePaths } from './config/index
 import { wallProgram } from './package-files.ts';
 import { keepWall, openSandbox, type SandboxMode, type WallRule } from './sandbox/index.ts';
 
-/** Opens and proves the sandbox, and the wall around its network (X-7, X-14). */
-export async function openBarrier(paths: InstancePaths, config: Config, log: Logger): Promise<Barrier> {
+/** Opens and proves the sandbox, and the wall around its network (X-7, X-14); `rules` hold besides what the settings name. */
+export async function openBarrier(
+  paths: InstancePaths,
+  config: Config,
+  log: Logger,
+  rules: readonly WallRule[] = [],
+): Promise<Barrier> {
   const runFolder = ensureRunFolder(paths.home);
   const opened = await openSandbox({ mode: config.get('sandbox') as SandboxMode, hidden: [paths.home, runFolder] });
   const { sandbox, report } = opened;
@@ -26,7 +31,7 @@ export async function openBarrier(paths: InstancePaths, config: Config, log: Log
           onFailed: (error) => log.error({ err: error }, 'the wall does not start'),
         })
       : undefined;
-  return { sandbox, report, wall, rules: wall ? await namedHosts(config) : [] };
+  return { sandbox, report, wall, rules: wall ? [...rules, ...(await namedHosts(config))] : [] };
 }
 
 /** Hosts that the operator named: the setting, and the package registry of the operator's own npm. */
