@@ -8,7 +8,7 @@ test('every number of the specification has a test, a reason or an open issue', 
   expect(buildCoverage().faults).toEqual([]);
 });
 
-test('docs/coverage.md is what the tests say (run `node scripts/coverage.ts`)', () => {
+test('docs/coverage.md is what the tests say (run `npm run docs`)', () => {
   expect(readFileSync('docs/coverage.md', 'utf8')).toBe(renderCoverage(buildCoverage().rows));
 });
 
@@ -22,4 +22,12 @@ test('numbers are read out of titles, ranges included', () => {
     'gate attack 2',
     'gate attack 15',
   ]);
+  expect(quotedNumbers('keeps both (field cases 1 and 2, decisions 16 to 18)', 'ledger')).toEqual([
+    'ledger case 1',
+    'ledger case 2',
+    'ledger decision 16',
+    'ledger decision 17',
+    'ledger decision 18',
+  ]);
+  expect(quotedNumbers('is decided by nobody (decision 3)')).toEqual([]);
 });

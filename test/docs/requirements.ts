@@ -19,7 +19,7 @@ export const requirements: readonly string[] = [
   ...padded('TC-NEG-', 1, 10),
   ...padded('TC-NR-', 1, 4),
   'TC-MAN-01',
-  ...numbered('gate attack ', 1, 20, [8, 11, 14, 18]),
+  ...numbered('gate attack ', 1, 20, [6, 8, 11, 14, 18]),
   ...numbered('sandbox attack ', 1, 14),
   ...numbered('review scenario ', 1, 18, [4, 5, 9, 12, 14, 16]),
   ...numbered('gate case ', 1, 42),
