@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { type ClientRequest, type IncomingMessage, request, type RequestOptions } from 'node:http';
+import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 
 import type { Problem } from '../wire/index.ts';
 import { CommandFailure, failureOfProblem, failWith } from './outcome.ts';
+
+// Not imported: that makes Node load its WebSocket and fetch code too, half of what a verb costs.
+const { request } = process.getBuiltinModule('node:http');
 
 /** Where a server is. */
 export type Address = { socket: string } | { url: string };

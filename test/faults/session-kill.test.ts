@@ -11,7 +11,7 @@ import { generationFolder, openGeneration } from '../../src/sessions/host/index.
 import { AgentWorld } from '../agents/agent-world.ts';
 
 const program = join(import.meta.dirname, '../agents/short-lived-server.ts');
-const rounds = process.argv.includes('--full') ? 60 : 8;
+const rounds = process.env.CHANTIER_TEST_FULL === '1' ? 60 : 8;
 const seed = Number(process.env.CHANTIER_TEST_SEED ?? Date.now() % 1_000_000);
 
 /** Numbers between 0 and 1 that follow from the seed. */

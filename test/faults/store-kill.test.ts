@@ -14,7 +14,7 @@ import { postgresMissing, startPostgres, type TestPostgres } from '../../src/sto
 import { openPostgres, openSqlite, type Store, verifyStore } from './store-under-test.ts';
 
 const program = fileURLToPath(new URL('./store-writer.ts', import.meta.url));
-const rounds = process.argv.includes('--full') ? 40 : 6;
+const rounds = process.env.CHANTIER_TEST_FULL === '1' ? 40 : 6;
 
 /** A process that writes until it is killed, and what it was told to be saved. */
 interface Writer {
