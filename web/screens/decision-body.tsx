@@ -24,22 +24,49 @@ export function DecisionBody({ decision, onHead }: { decision: DecisionView; onH
   return <Facts detail={detail} />;
 }
 
+/** Why a call is asked about, in words. */
+const reasons: Readonly<Record<string, string>> = {
+  outside_effect: 'It acts outside of the work folder and the sandbox.',
+  outside_path: 'It touches a path outside of the work folder.',
+  network: 'It reaches a host that is not on the allow-list.',
+  not_understood: 'The command could not be taken apart, so it is asked about whole.',
+  no_input: 'The agent does not say what it will run.',
+};
+
+interface CallCapability {
+  id: string;
+  name: string;
+  tier: string;
+}
+
 /** A call that waits: the preview is whole and neutralised by the server; what cannot be shown whole cannot be approved. */
 function Call({ detail }: { detail: Detail }) {
-  const preview = (detail.preview ?? detail) as Detail;
-  const text = preview.text ?? preview.command ?? undefined;
+  const preview = (detail.preview ?? {}) as Detail;
+  const capabilities = (detail.capabilities ?? []) as CallCapability[];
+  const reason = String(detail.reason ?? '');
   return (
     <>
-      {typeof text === 'string' && (
-        <pre tabIndex={0} aria-label="call">
-          {text}
-        </pre>
+      <pre tabIndex={0} aria-label="call">
+        {String(preview.text ?? '')}
+      </pre>
+      {detail.isApprovable === false && (
+        <p className="warning">It is too long to be shown whole, so it can only be refused.</p>
       )}
-      <Facts
-        detail={Object.fromEntries(
-          Object.entries({ ...detail, ...preview }).filter(([key]) => !['text', 'preview'].includes(key)),
-        )}
-      />
+      <dl className="facts">
+        <dt>why asked</dt>
+        <dd>{reasons[reason] ?? reason.replaceAll('_', ' ')}</dd>
+        <dt>what it is</dt>
+        <dd>{capabilities.map((one) => `${one.name} (${one.tier}, ${one.id})`).join(' · ') || 'unknown'}</dd>
+        <dt>a yes means</dt>
+        <dd>exactly this call, once, within 15 minutes</dd>
+        <dt>sandbox</dt>
+        <dd>{detail.sandboxHolds === true ? 'holds' : 'does not hold'}</dd>
+        <dt>digest</dt>
+        <dd>
+          <code>{String(preview.hash ?? '').slice(0, 16)}</code>, {String(preview.length ?? '?')} characters
+          {Number(preview.maskedCount ?? 0) > 0 && `, ${String(preview.maskedCount)} secrets masked`}
+        </dd>
+      </dl>
     </>
   );
 }
@@ -82,11 +109,17 @@ function Change({ name, detail, onHead }: { name: string; detail: Detail; onHead
           </dd>
         </dl>
       )}
-      {typeof detail.effect === 'string' && <p className="text">{detail.effect}</p>}
+      {effectOf(detail) && <p className="text">{effectOf(detail)}</p>}
       {diff.error && <p className="bad">{diff.error.message}</p>}
       {diff.data && <Diff diff={diff.data} />}
     </>
   );
+}
+
+/** The exact git effect of a landing, in one sentence. */
+function effectOf(detail: Detail): string | undefined {
+  const text = (detail.effect as { text?: unknown } | null | undefined)?.text;
+  return typeof text === 'string' ? text : undefined;
 }
 
 /** The rest of a decision's detail, one line each. */

@@ -19,6 +19,14 @@ const names: Record<string, string> = {
   dead_letter: 'undelivered',
 };
 
+/** What a note does, where it does more than stand in the record. */
+const notes: Readonly<Record<string, string>> = {
+  landing: 'Note: with it, a refusal goes back to the author; without it the change is held',
+  human_review: 'Note: with it, a refusal goes back to the author; without it the change is given up',
+  nothing_delivered: 'Note (optional); approve = taken as done, refuse = try again',
+  attempts_exhausted: 'Note (optional); approve = try again, refuse = cancel the task',
+};
+
 /** One open question to the human, with what is needed to decide it and the ways to settle it. */
 export function DecisionCard({ decision, mayDecide }: { decision: DecisionView; mayDecide: boolean }) {
   const queries = useQueryClient();
@@ -50,7 +58,7 @@ export function DecisionCard({ decision, mayDecide }: { decision: DecisionView; 
       </p>
       <h3 id={`decision-${decision.id}`}>{decision.title}</h3>
       <DecisionBody decision={decision} onHead={setHead} />
-      <label htmlFor={`text-${decision.id}`}>{isAnswer ? 'Answer' : 'Note (optional)'}</label>
+      <label htmlFor={`text-${decision.id}`}>{isAnswer ? 'Answer' : (notes[decision.kind] ?? 'Note (optional)')}</label>
       <textarea
         id={`text-${decision.id}`}
         value={text}

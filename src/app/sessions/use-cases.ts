@@ -60,14 +60,17 @@ export function sessionUseCases(ctx: AppContext, stopEverything: StopEverything)
     start: (caller, request) => startByHand(ctx, caller, request),
     async status(caller, session) {
       const workKey = session === undefined ? undefined : await workKeyOf(db, session);
-      const answer = await executeCommand(
-        ctx.sessions,
-        ctx.broker,
-        caller,
-        'status',
-        workKey === undefined ? {} : { workKey },
-      );
-      if (!answer.ok) return answer;
+      // A page that follows the event stream asks again after each event: an audit entry for that would be one more event.
+      if (!isWatching(caller)) {
+        const answer = await executeCommand(
+          ctx.sessions,
+          ctx.broker,
+          caller,
+          'status',
+          workKey === undefined ? {} : { workKey },
+        );
+        if (!answer.ok) return answer;
+      }
       return ok(await readInstanceStatus(ctx, workKey));
     },
     async escalations(_caller, session) {
@@ -199,4 +202,9 @@ async function rowOf(db: Db, session: string): Promise<Result<SessionRow>> {
 /** Commands go by work key; an id is translated, anything else is judged by the command itself. */
 async function workKeyOf(db: Db, session: string): Promise<string> {
   return (await findSession(db, session))?.work_key ?? session;
+}
+
+/** Whether the caller is a page that is open in a browser, not a command that somebody gave. */
+function isWatching({ actor }: Caller): boolean {
+  return actor.kind === 'viewer' || (actor.kind === 'operator' && actor.channel === 'console');
 }

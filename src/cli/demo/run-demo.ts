@@ -132,9 +132,16 @@ async function follow(options: DemoOptions, instance: DemoInstance, run: RunView
       for (const decision of await decideWhatWaits(instance)) options.say(`  the operator decides: ${decision.title}`);
     }
     const task = await instance.client.send<TaskView>('GET', `/api/tasks/${encodeURIComponent(run.task.id)}`);
-    if (['done', 'cancelled', 'paused'].includes(task.status)) return;
+    if (['cancelled', 'paused'].includes(task.status)) return;
+    if (task.status === 'done' && (await isAllSaid(instance))) return;
     await sleep(200);
   }
+}
+
+/** Whether what follows a landing outside the store has happened too. */
+async function isAllSaid(instance: DemoInstance): Promise<boolean> {
+  const landings = await instance.client.send<Page<LandingView>>('GET', '/api/landings');
+  return landings.items.every((landing) => landing.state !== 'landed' || landing.checkout !== null);
 }
 
 interface Seen {
