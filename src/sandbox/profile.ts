@@ -29,8 +29,11 @@ export interface SandboxProfile {
   env: Readonly<Record<string, string>>;
   /** Working directory inside. */
   cwd: string;
-  /** `none`: no network at all. `wall`: the allow-list proxy whose socket lies in `socketFolder` (X-7). */
-  network: { kind: 'none' } | { kind: 'wall'; socketFolder: string };
+  /**
+   * `none`: no network at all. `wall`: the allow-list proxy whose socket lies in `socketFolder` (X-7). `hosts`: names for the
+   * proxy of the driver's own (macOS); the Linux driver takes it for `none`.
+   */
+  network: { kind: 'none' } | { kind: 'wall'; socketFolder: string } | { kind: 'hosts'; hosts: readonly string[] };
   /** Allows user namespaces inside, for browsers with a sandbox of their own (X-11). Default false. */
   nested?: boolean;
   limits: SandboxLimits;

@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+
 import { linksOutside, quoteForShell, withLauncher } from './launcher.ts';
 import type { Sandbox, SandboxProfile } from './profile.ts';
 
@@ -5,7 +7,14 @@ import type { Sandbox, SandboxProfile } from './profile.ts';
 interface SandboxRuntime {
   SandboxManager: {
     initialize(config: RuntimeConfig): Promise<void>;
-    wrapWithSandbox(command: string, shell?: string, config?: Partial<RuntimeConfig>): Promise<string>;
+    registerCommandNetworkLists(commandId: string, lists: { allowedDomains: string[] }): void;
+    wrapWithSandbox(
+      command: string,
+      shell: string,
+      config: Partial<RuntimeConfig>,
+      signal: undefined,
+      options: { commandId: string },
+    ): Promise<string>;
   };
 }
 
@@ -16,7 +25,8 @@ interface RuntimeConfig {
 
 /**
  * The macOS driver (X-2): Seatbelt profiles made by `@anthropic-ai/sandbox-runtime`, which the operator installs beside
- * Chantier. Untested: it was never run by us on macOS. `undefined` when the package is missing or this is another system.
+ * Chantier. Its proxy runs inside the server, so agents lose their network while the server is away. Untested: it was never
+ * run by us on macOS. `undefined` when the package is missing or this is another system.
  */
 export async function createSeatbeltSandbox(): Promise<Sandbox | undefined> {
   if (process.platform !== 'darwin') return undefined;
@@ -39,7 +49,12 @@ export async function createSeatbeltSandbox(): Promise<Sandbox | undefined> {
       )
         .map(quoteForShell)
         .join(' ');
-      const wrapped = await SandboxManager.wrapWithSandbox(line, '/bin/sh', configOf(profile));
+      // The proxy tells commands apart by this id alone; it must not be guessed.
+      const commandId = randomBytes(24).toString('base64url');
+      if (profile.network.kind === 'hosts')
+        SandboxManager.registerCommandNetworkLists(commandId, { allowedDomains: [...profile.network.hosts] });
+      const config = configOf(profile);
+      const wrapped = await SandboxManager.wrapWithSandbox(line, '/bin/sh', config, undefined, { commandId });
       return { argv: ['/bin/sh', '-c', wrapped], env: profile.env, cwd: profile.cwd, openFiles: [] };
     },
   };

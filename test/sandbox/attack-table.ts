@@ -6,6 +6,7 @@ export const weakened = {
   files: ['allow-list-root', 'read-only-binds'],
   kernel: ['seccomp', 'user-namespace-limit', 'capabilities', 'not-root', 'proc-sys-read-only'],
   network: ['network-namespace'],
+  memory: ['ipc-namespace'],
   sizes: ['tmpfs-sizes', 'process-limit'],
   descriptors: ['closed-descriptors'],
 } as const satisfies Record<string, readonly Protection[]>;
@@ -36,6 +37,7 @@ export const attacks: readonly Attack[] = [
   { group: 1, name: 'outside-kill', user: 'processes', root: 'processes' },
   { group: 1, name: 'outside-ptrace', user: otherNamespace, root: 'processes' },
   { group: 2, name: 'session-environ', user: otherNamespace, root: 'processes' },
+  { group: 1, name: 'shared-memory', user: 'memory', root: 'memory' },
   { group: 3, name: 'hidden-token', user: 'files', root: 'files' },
   { group: 3, name: 'hidden-store', user: 'files', root: 'files' },
   { group: 3, name: 'hidden-journal', user: 'files', root: 'files' },

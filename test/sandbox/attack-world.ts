@@ -88,7 +88,9 @@ export async function makeAttackWorld(owner: Owner | undefined): Promise<AttackW
     stdio: 'ignore',
     ...(owner ? { uid: owner.uid, gid: owner.gid } : {}),
   });
+  const segment = /\d+/.exec(execFileSync('ipcmk', ['-M', '4096', '-p', '0666'], { encoding: 'utf8' }))?.[0] ?? '';
   const aims = {
+    A_SEGMENT: segment,
     A_BASE: base,
     A_SECRET: secret,
     A_HOME: join(base, 'home'),
@@ -123,6 +125,7 @@ export async function makeAttackWorld(owner: Owner | undefined): Promise<AttackW
     victim,
     async close() {
       victim.kill('SIGKILL');
+      execFileSync('ipcrm', ['-m', segment]);
       for (const server of servers) server.close();
       rmSync(base, { recursive: true, force: true });
     },

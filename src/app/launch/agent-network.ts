@@ -13,6 +13,7 @@ export async function openNetwork(
   rules: readonly WallRule[],
 ): Promise<SandboxProfile['network']> {
   const { wall: keeper, sandbox, rules: always } = ctx.barrier;
+  if (sandbox?.driver === 'seatbelt') return { kind: 'hosts', hosts: [...always, ...rules].map(({ host }) => host) };
   if (!keeper || !sandbox) return { kind: 'none' };
   const socketFolder = join(ctx.bridge.runFolder, 'w', sessionId.slice(-12));
   const wall = await keeper.wall();

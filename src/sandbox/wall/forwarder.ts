@@ -23,7 +23,7 @@ export function forwarderPlan(
   profile: Pick<SandboxProfile, 'network'>,
   socat: string | undefined = findSystemProgram('socat'),
 ): ForwarderPlan {
-  if (profile.network.kind === 'none') return { start: '', env: {}, readOnly: [] };
+  if (profile.network.kind !== 'wall') return { start: '', env: {}, readOnly: [] };
   const socket = `${wallFolderInside}/sock`;
   const program = socat
     ? `${socat} TCP-LISTEN:${proxyPort},bind=127.0.0.1,fork,reuseaddr,backlog=128 UNIX-CONNECT:${socket}`

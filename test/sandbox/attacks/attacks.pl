@@ -61,6 +61,8 @@ attack 'outside-kill' => sub { kill( 0, $env{A_VICTIM} ) ? (slurp("/proc/$env{A_
 attack 'outside-ptrace' => sub { my $r = sys( 'ptrace', 16, $env{A_VICTIM} + 0, 0, 0 ); return if $r != 0; waitpid( $env{A_VICTIM}, 0 ); sys( 'ptrace', 17, $env{A_VICTIM} + 0, 0, 0 ); 'attached' };
 attack 'session-environ' => sub { for my $p ( glob '/proc/[0-9]*' ) { my $text = slurp("$p/environ") // ''; return "read $p" if $text =~ /\Q$env{A_SECRET}\E-session/ && $p ne "/proc/$$" } undef };
 
+attack 'shared-memory' => sub { my $segments = slurp('/proc/sysvipc/shm') // ''; $segments =~ /^\s*-?\d+\s+$env{A_SEGMENT}\s/m ? 'sees a shared memory segment' : undef };
+
 # --- hidden files
 attack 'hidden-token' => sub { holds_secret("$env{A_HOME}/operator.token") };
 attack 'hidden-store' => sub { holds_secret("$env{A_HOME}/chantier.db") };
