@@ -79,7 +79,7 @@ export interface DetachedServer {
  */
 export async function startDetached({ paths, env, args = [] }: DetachedServer): Promise<{ pid: number | undefined }> {
   refuseInsideAgent(env);
-  mkdirSync(paths.logs, { recursive: true, mode: 0o700 });
+  makeLogFolder(paths);
   const logFile = `${paths.logs}/server.log`;
   const log = openSync(logFile, 'a', 0o600);
   const logStart = statSync(logFile).size;
@@ -98,6 +98,18 @@ export async function startDetached({ paths, env, args = [] }: DetachedServer): 
     return { pid: child.pid };
   } finally {
     closeSync(log);
+  }
+}
+
+function makeLogFolder(paths: InstancePaths): void {
+  try {
+    mkdirSync(paths.logs, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new CommandFailure(1, {
+      code: 'home_not_writable',
+      kind: 'fault',
+      detail: `Chantier cannot write its home ${paths.home} (${(error as Error).message}): make it writable, free disk space, or set CHANTIER_HOME.`,
+    });
   }
 }
 

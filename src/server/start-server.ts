@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type { Logger } from 'pino';
@@ -42,7 +42,8 @@ export interface RunningServer {
 export function bridgeFolderOf(paths: InstancePaths): string {
   const folder = join(ensureRunFolder(paths.home), 'bridge');
   // Others may pass: inside a sandbox the agent is another user. The run folder above lets nobody in from outside.
-  mkdirSync(folder, { recursive: true, mode: 0o755 });
+  mkdirSync(folder, { recursive: true });
+  chmodSync(folder, 0o755);
   return folder;
 }
 
