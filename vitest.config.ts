@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'web/**/*.test.ts'],
-    exclude: ['**/node_modules/**', 'test/agents-real/**', 'test/faults/**', 'test/conformance/**'],
+    exclude: ['**/node_modules/**', 'test/agents-real/**', 'test/conformance/**', 'test/faults/**', 'test/package/**'],
     isolate: false,
     reporters: ['default', './test/reporter.ts'],
     testTimeout: 20_000,

@@ -1,24 +1,53 @@
-import type { Reporter, TestCase, TestModule } from 'vitest/node';
+import { writeSync } from 'node:fs';
+
+import type { Reporter, TestCase, TestModule, Vitest } from 'vitest/node';
 
 /**
- * Ends a run with one line that machines can read: `N passed, N failed, N skipped`. Before it, every reason why a part did
- * not run, so that nobody takes a skipped part for a passed one (design section 10).
+ * Ends a run with one line that machines can read: `N passed, N failed, N skipped`. A file, a suite or a hook that fails by
+ * itself counts as one failure. Before that line, why parts did not run, so that nobody takes a skipped part for a passed
+ * one; with `CHANTIER_TEST_REQUIRE_ALL=1` such a run fails (design section 10), but for tests whose title says `(n/a: why)`.
  */
 export default class SummaryReporter implements Reporter {
+  #isWatching = false;
+  #last = '';
+
+  onInit(vitest: Vitest): void {
+    this.#isWatching = vitest.config.watch;
+    // At the very end: the runner itself may have more to say after its reporters.
+    if (!this.#isWatching) process.once('exit', () => writeSync(1, this.#last));
+  }
+
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
     const tests = modules.flatMap((module) => [...module.children.allTests()]);
     const count = (state: string): number => tests.filter((test) => test.result().state === state).length;
-    const broken = modules.filter(
-      (module) => module.state() === 'failed' && [...module.children.allTests()].length === 0,
-    );
-    for (const reason of new Set(tests.flatMap(skipReason))) process.stdout.write(`did not run: ${reason}\n`);
-    const failed = count('failed') + broken.length + errors.length;
-    process.stdout.write(`\n${count('passed')} passed, ${failed} failed, ${count('skipped')} skipped\n`);
+    const suites = modules.flatMap((module) => [module, ...module.children.allSuites()]);
+    const failed = count('failed') + suites.filter((suite) => suite.errors().length > 0).length + errors.length;
+    const missing = countReasons(tests.filter((test) => test.result().state === 'skipped'));
+    if (missing.size > 0 && process.env.CHANTIER_TEST_REQUIRE_ALL === '1') process.exitCode = 1;
+    const lines = [...missing].map(([reason, number]) => `did not run: ${reason} (${number})`);
+    this.#last = `${['', ...lines, `${count('passed')} passed, ${failed} failed, ${count('skipped')} skipped`].join('\n')}\n`;
+    if (this.#isWatching) process.stdout.write(this.#last);
   }
 }
 
-function skipReason(test: TestCase): string[] {
+/** Why tests did not run, with the number of tests; those that have no place here (`n/a`) are left out. */
+function countReasons(skipped: readonly TestCase[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const test of skipped) {
+    if (/\(n\/a: /.test(test.fullName)) continue;
+    const reason = reasonOf(test);
+    counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** The note of a skip, else what the title says about it, else the test's own name. */
+function reasonOf(test: TestCase): string {
   const result = test.result();
-  if (result.state !== 'skipped') return [];
-  return [result.note ?? `${test.module.relativeModuleId}: ${test.fullName}`];
+  const said = result.state === 'skipped' ? result.note : undefined;
+  return (
+    said ??
+    /\((?:did )?not run: (.*?)\)/.exec(test.fullName)?.[1] ??
+    `${test.module.relativeModuleId}: ${test.fullName}`
+  );
 }

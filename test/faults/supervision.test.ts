@@ -11,7 +11,7 @@ import { findRunProcesses, runMarker } from '../../src/sessions/host/index.ts';
 import { openSqlite, type Store } from '../../src/store/index.ts';
 
 const sessions = 6;
-const rounds = Number(process.env.CHANTIER_FAULT_ROUNDS ?? 20);
+const rounds = process.env.CHANTIER_TEST_FULL === '1' ? 200 : 20;
 const program = join(import.meta.dirname, 'crew-server.ts');
 
 /** A small generator of its own, so that a printed seed repeats the same kills. */
@@ -23,7 +23,10 @@ function createRandom(seed: number): (below: number) => number {
   };
 }
 
-function startServer(folder: string, mode: string): { server: ChildProcessByStdio<null, Readable, null>; next: () => Promise<string> } {
+function startServer(
+  folder: string,
+  mode: string,
+): { server: ChildProcessByStdio<null, Readable, null>; next: () => Promise<string> } {
   const server = spawn(process.execPath, [program, folder, String(sessions), mode], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -102,7 +105,7 @@ async function checkInvariants(
 }
 
 it(`kill -9 of server, agents, wrappers and feeders at random, ${rounds} rounds: no question lost or answered twice, no orphan`, async () => {
-  const seed = Number(process.env.CHANTIER_FAULT_SEED ?? Date.now() % 1_000_000);
+  const seed = Number(process.env.CHANTIER_TEST_SEED ?? Date.now() % 1_000_000);
   const random = createRandom(seed);
   const folder = mkdtempSync(join(tmpdir(), 'chantier-crew-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

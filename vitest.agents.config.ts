@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config';
+
+/** `npm run test:agents`: the real agents against a scripted model server on this machine. */
+export default defineConfig({
+  test: {
+    include: ['test/agents-real/**/*.test.ts'],
+    exclude: ['**/node_modules/**'],
+    reporters: ['default', './test/reporter.ts'],
+    fileParallelism: false,
+    testTimeout: 300_000,
+    hookTimeout: 600_000,
+  },
+});

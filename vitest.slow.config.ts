@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config';
+
+/** `npm run test:slow`: processes and databases killed at random, long properties, the package as it is installed. */
+export default defineConfig({
+  test: {
+    include: ['test/faults/**/*.test.ts', 'test/package/**/*.test.ts'],
+    setupFiles: ['test/slow-setup.ts'],
+    reporters: ['default', './test/reporter.ts'],
+    maxWorkers: 2,
+    testTimeout: 600_000,
+    hookTimeout: 300_000,
+  },
+});
