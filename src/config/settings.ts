@@ -146,6 +146,13 @@ export const settings = {
     help: 'Hosts that agents and set-up steps may reach besides the model APIs and your package registry.',
     change: 'fresh-proof',
   },
+  'sandbox.memory': {
+    env: null,
+    default: 0,
+    kind: { type: 'size', minBytes: 0, maxBytes: 2 ** 50 },
+    help: 'Memory that one agent may use with all its programs; 0B = no limit. Needs a control group: `doctor` says where there is none (X-13).',
+    change: 'operator',
+  },
   'sandbox.nested': {
     env: null,
     default: '',

@@ -129,6 +129,7 @@ function sandboxProfile(
   network: SandboxProfile['network'],
   command: readonly string[],
 ): SandboxProfile {
+  const memoryBytes = ctx.config.get('sandbox.memory');
   const forge = place.repository ? readOnlyPaths(place.repository, place.folder) : [];
   return {
     kind: place.kind,
@@ -147,6 +148,6 @@ function sandboxProfile(
     cwd: place.folder.clone,
     network,
     nested: place.repository !== undefined && nestedRepositories(ctx).includes(place.repository.name),
-    limits: {},
+    limits: memoryBytes > 0 ? { memoryBytes } : {},
   };
 }

@@ -44,11 +44,16 @@ net.createServer({ allowHalfOpen: true }, (inner) => {
 }).listen(Number(port), '127.0.0.1');
 `;
 
+/** In the shell's own commands: each program started would take longer than the forwarder does. */
 const waitUntilListening = [
+  `listening() { while read -r _ own _ state _; do [ "$own $state" = "0100007F:${hexPort()} 0A" ] && return; done </proc/net/tcp; false; }`,
   'tries=0',
-  `until grep -qs ' 0100007F:${proxyPort.toString(16).toUpperCase().padStart(4, '0')} 00000000:0000 0A' /proc/net/tcp`,
-  'do tries=$((tries+1)); [ $tries -gt 400 ] && break; sleep 0.005; done',
+  'until listening; do tries=$((tries+1)); [ $tries -gt 400 ] && break; [ $tries -lt 20 ] || sleep 0.005; done',
 ].join('\n');
+
+function hexPort(): string {
+  return proxyPort.toString(16).toUpperCase().padStart(4, '0');
+}
 
 const proxyVariables = ((): Record<string, string> => {
   const http = `http://127.0.0.1:${proxyPort}`;
