@@ -58,7 +58,7 @@ describe.skipIf(cannotRun)(`profiles${cannotRun}`, () => {
     ];
     expect(lines(outputTail).filter((name) => !allowed.includes(name))).toEqual([]);
     expect((await shell('ls /run /var /tmp | grep -v sandbox- | grep .')).outputTail).toBe(
-      '/run:\n/tmp:\n/var:\ntmp\n',
+      '/run:\n/tmp:\n/var:\nrun\ntmp\n',
     );
   });
 

@@ -96,10 +96,10 @@ function privateTmpfs(profile: SandboxProfile, without: ReadonlySet<Protection>)
   if (without.has('allow-list-root')) return [];
   const size = String(Math.floor(profile.limits.tmpBytes ?? defaultLimits.tmpBytes));
   return privateFolders.flatMap((path) => [
-    ...(path === '/var/tmp' ? ['--perms', '0755', '--dir', '/var'] : []),
+    ...(path === '/var/tmp' ? ['--perms', '0755', '--dir', '/var', '--symlink', '../run', '/var/run'] : []),
     ...(without.has('tmpfs-sizes') ? [] : ['--size', size]),
     '--perms',
-    path === '/run' ? '0755' : '1777',
+    '1777',
     '--tmpfs',
     path,
   ]);
