@@ -8,6 +8,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -197,7 +198,7 @@ describe('bin/chantier', () => {
   const program = join(import.meta.dirname, '../../bin/chantier');
 
   /** A package of its own with a `node` of the given version on the machine. */
-  function setup(version: string | undefined, parts: { own?: string; entry?: 'dist' | 'src' } = {}) {
+  function setup(version: string | undefined, parts: { own?: string; entry?: 'dist' | 'src' | 'newer src' } = {}) {
     const folder = temporaryFolder();
     const machine = join(folder, 'machine');
     mkdirSync(join(folder, 'package/bin'), { recursive: true });
@@ -208,11 +209,12 @@ describe('bin/chantier', () => {
       mkdirSync(join(folder, 'package/node_modules/node/bin'), { recursive: true });
       fakeNode(join(folder, 'package/node_modules/node/bin/node'), parts.own);
     }
-    if (parts.entry === 'dist') {
+    if (parts.entry === 'dist' || parts.entry === 'newer src') {
       mkdirSync(join(folder, 'package/dist'));
       writeFileSync(join(folder, 'package/dist/cli.js'), '');
+      utimesSync(join(folder, 'package/dist/cli.js'), 1_000_000, 1_000_000);
     }
-    if (parts.entry === 'src') {
+    if (parts.entry === 'src' || parts.entry === 'newer src') {
       mkdirSync(join(folder, 'package/src/cli'), { recursive: true });
       writeFileSync(join(folder, 'package/src/cli/main.ts'), '');
     }
@@ -237,17 +239,22 @@ describe('bin/chantier', () => {
   });
 
   it('runs the sources where there is no bundle', () => {
-    const { out } = setup('v24.1.0', { entry: 'src' });
+    const { out } = setup('v24.15.0', { entry: 'src' });
     expect(out).toContain('/package/src/cli/main.ts status a b');
   });
 
-  it('says so when there is no Node 24, or nothing to run', () => {
-    const old = setup('v20.10.0', { entry: 'dist' });
+  it('runs the sources where they are newer than the bundle', () => {
+    const { out } = setup('v25.9.0', { entry: 'newer src' });
+    expect(out).toContain('/package/src/cli/main.ts status a b');
+  });
+
+  it('says so when there is no Node 24.15, or nothing to run', () => {
+    const old = setup('v24.14.1', { entry: 'dist' });
     expect([old.status, old.err]).toEqual([
       1,
-      expect.stringContaining('chantier needs Node 24 or newer. This machine has v20.10.0'),
+      expect.stringContaining('chantier needs Node 24.15 or newer. This machine has v24.14.1'),
     ]);
-    const empty = setup('v24.1.0');
+    const empty = setup('v24.15.0');
     expect([empty.status, empty.err]).toEqual([1, expect.stringContaining('chantier is incomplete')]);
   });
 });

@@ -5,9 +5,6 @@ import { code, type Page, page, table } from './page.ts';
 interface LockedPackage {
   version: string;
   license?: string;
-  dev?: boolean;
-  optional?: boolean;
-  devOptional?: boolean;
   dependencies?: Record<string, string>;
 }
 
@@ -34,14 +31,14 @@ export function licencesPage(): Page {
   return page('docs/licences.md', 'Licences', intro, table(['Package', 'Version', 'Licence'], rows));
 }
 
-/** What the lockfile installs for the program itself, and what the console's bundle holds, sorted by name. */
+/** What the bundles of program and console hold, as the lockfile has it, sorted by name. */
 export function shippedPackages(): { name: string; version: string; license: string }[] {
   const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
     packages: Record<string, LockedPackage>;
   };
-  const inConsole = withDependencies(consoleImports(), packages);
+  const shipped = withDependencies(importedPackages(), packages);
   return Object.entries(packages)
-    .filter(([path, { dev, devOptional }]) => path !== '' && ((!dev && !devOptional) || inConsole.has(nameIn(path))))
+    .filter(([path]) => path !== '' && shipped.has(nameIn(path)))
     .map(([path, { version, license = 'not said' }]) => ({ name: nameIn(path), version, license }))
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
@@ -50,11 +47,14 @@ function nameIn(path: string): string {
   return path.replace(/^.*node_modules\//, '');
 }
 
-/** Packages that the console's sources import. */
-function consoleImports(): string[] {
-  const files = globSync('web/**/*.{ts,tsx}').filter((file) => !file.endsWith('vite.config.ts'));
+/** Packages that the sources of program and console import, tests apart. */
+function importedPackages(): string[] {
+  const isShipped = (file: string): boolean => !/(\.test\.tsx?|\/testing[^/]*\.ts|vite\.config\.ts)$/.test(file);
+  const files = globSync('{src,web}/**/*.{ts,tsx}').filter(isShipped);
   const specifiers = files.flatMap((file) =>
-    [...readFileSync(file, 'utf8').matchAll(/from '([^'.][^']*)'/g)].map(([, specifier]) => specifier!),
+    [...readFileSync(file, 'utf8').matchAll(/^(?:import|export) (?!type )[^;']*?from '([^'.][^']*)'/gm)].map(
+      ([, specifier]) => specifier!,
+    ),
   );
   return [...new Set(specifiers.map((specifier) => /^(?:@[^/]+\/)?[^/]+/.exec(specifier)![0]))];
 }
