@@ -27,6 +27,10 @@ export type DriverEvent =
   | { kind: 'request-settled'; requestId: string; by: 'answer' | 'cancel' | 'agent' | 'end' }
   /** Size of the context and cost so far, as the agent counts (decision 7). */
   | { kind: 'usage'; usedTokens: number; contextTokens: number; cost?: { amount: number; currency: string } }
+  /** The id by which the conversation can be resumed became known or changed after it was opened. */
+  | { kind: 'conversation'; conversationId: string }
+  /** Tokens of the conversation so far, as the agent counts; `input` includes the `cached` ones (decision 7). */
+  | { kind: 'tokens'; input: number; output: number; cached: number }
   /** The provider limits the account (design section 7). `asserted`: the protocol said so; else read out of an error text. */
   | { kind: 'limit'; reason: 'usage' | 'rate' | 'billing' | 'auth'; untilMs?: number; asserted: boolean }
   /** Delivery verdict of a prompt (decision 8); `delivered` is final, `unconfirmed` may still become it. */

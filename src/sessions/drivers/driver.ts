@@ -12,15 +12,29 @@ import type {
   TurnState,
 } from './driver-event.ts';
 
-/** A way to speak to a kind of agent. Claude Code's own stream protocol and `codex exec` will be two more. */
+/** A way to speak to a kind of agent. */
 export interface Driver {
-  readonly kind: string;
+  readonly kind: AgentProfile['driver'];
+  /** The agent asks nobody before it acts, so it may run in a sandbox that holds and nowhere else. Default false. */
+  readonly asksNobody?: boolean;
+  /** The command that starts a generation, where it depends on more than the profile. Left out: the profile's own. */
+  commandFor?(profile: AgentProfile, start: StartArguments): string[];
   /**
    * Takes hold of a generation's agent, freshly started or found alive after a restart of the server: its state is rebuilt
    * from the two files alone (decision 6), what had been begun goes on where it stopped, and batches beyond `consumedTo`
    * come to `sink`. Opening the conversation (initialize, session, mode) goes on by itself. Never waits for the agent.
    */
   attach(generation: Generation, options: AttachOptions, sink: DriverSink): Promise<AgentLink>;
+}
+
+/** What a command may depend on. Nothing secret goes into it: other users of the machine can read command lines. */
+export interface StartArguments {
+  /** The conversation to go on with; `null`: a new one. */
+  resume: string | null;
+  /** MCP servers that the agent is to start; values of their environment are in the agent's own. */
+  mcpServers: readonly McpServerSpec[];
+  /** Arguments that switch the agent's own sandbox off, when ours holds (X-11). */
+  ownSandboxOff: readonly string[];
 }
 
 /** What the caller knows about the session. */
@@ -117,7 +131,7 @@ export interface LinkSnapshot {
 export interface AgentProfile {
   /** `claude-agent-acp`, `codex-acp`, …, or the name given in the configuration. */
   name: string;
-  driver: 'acp' | 'command';
+  driver: 'acp' | 'claude' | 'codex' | 'command';
   /** Program and arguments; the program is resolved to an absolute path when the agent is registered. */
   command: readonly string[];
   /** Provider family; reviewers come from another one. */

@@ -1,29 +1,23 @@
 import type { Json, Result } from '../../../kernel/index.ts';
 import { ok, refuse } from '../../../kernel/index.ts';
-import type {
-  DriverEvent,
-  PermissionChoice,
-  PermissionView,
-  QuestionAnswer,
-  QuestionView,
-  TurnState,
-} from '../driver-event.ts';
-import { IncomingRequests } from './incoming-requests.ts';
-import type { IncomingRequest, Settlement } from './incoming-requests.ts';
+import type { DriverEvent, PermissionChoice, QuestionAnswer, QuestionView, TurnState } from '../driver-event.ts';
+import type { Asked, Conversation } from '../conversation.ts';
+import { IncomingRequests } from '../incoming-requests.ts';
+import type { IncomingRequest, Settlement } from '../incoming-requests.ts';
+import { PromptLog } from '../prompt-log.ts';
+import { isRecord, textOf } from '../read-json.ts';
+import { readLimit } from '../read-limit.ts';
 import { Opening } from './opening.ts';
 import type { OpeningOptions } from './opening.ts';
 import { choosePermission, readPermission } from './permission-choice.ts';
-import { PromptLog } from './prompt-log.ts';
-import { readLimit } from './read-limit.ts';
-import { textOf } from './read-tool-call.ts';
 import { isPartOfTurn, readUpdate } from './read-update.ts';
 import type { RpcFrame } from './rpc-frame.ts';
 import {
   errorFrame,
   invalidParams,
-  isRecord,
   methodNotFound,
   notificationFrame,
+  parseFrame,
   pingMethod,
   promptIdMember,
   requestCancelled,
@@ -31,20 +25,24 @@ import {
   resultFrame,
 } from './rpc-frame.ts';
 
+/** How much of a line is looked at to pass it over. */
+const headBytes = 400;
+/** Updates that change nothing once their events are applied. */
+const inertKinds =
+  /"sessionUpdate":"(?:agent_message_chunk|agent_thought_chunk|user_message_chunk|tool_call|usage_update)/;
+
 /** A request of ours that is not answered yet. */
 interface OpenCall {
   method: string;
 }
-
-/** Something that the agent waits for a human's word on. */
-export type Asked = { permission: PermissionView } | { question: QuestionView };
 
 /**
  * One conversation over ACP v1, as a function of the two files: `sent` takes the frames of `in.ndjson`, `received` those of
  * `out.ndjson`, in the order of each file; which of the two is read first does not matter. It does no I/O: the link appends
  * what it asks for and hands every frame back through `sent`.
  */
-export class AcpConversation {
+export class AcpConversation implements Conversation<RpcFrame> {
+  readonly answersPings = true;
   readonly opening: Opening;
   readonly prompts = new PromptLog();
   readonly #requests = new IncomingRequests();
@@ -137,9 +135,18 @@ export class AcpConversation {
     return ok(resultFrame(found.value.rpcId, { ...answer }));
   }
 
-  /** Whether `id` names a ping of ours that waits for its answer. */
-  isPing(id: number | string): boolean {
-    return this.#calls.get(Number(id))?.method === pingMethod;
+  parse(line: Buffer): RpcFrame {
+    return parseFrame(line);
+  }
+
+  isInert(line: Buffer): boolean {
+    const head = line.toString('latin1', 0, headBytes);
+    return head.includes('"method":"session/update"') && inertKinds.test(head);
+  }
+
+  isPingAnswer(frame: RpcFrame): boolean {
+    const isResponse = frame.kind === 'error' || frame.kind === 'result';
+    return isResponse && this.#calls.get(Number(frame.id))?.method === pingMethod;
   }
 
   /** The process is gone. */

@@ -1,10 +1,11 @@
 import { systemClock } from '../../../kernel/index.ts';
 import type { AttachOptions, Driver, DriverSink } from '../driver.ts';
+import { ConversationLink } from '../conversation-link.ts';
 import { defaultPace } from '../link-pace.ts';
+import { replayFiles } from '../replay-files.ts';
 import type { Generation } from '../../host/index.ts';
 import { AcpConversation } from './acp-conversation.ts';
-import { AcpLink } from './acp-link.ts';
-import { replayFiles } from './replay-files.ts';
+import type { RpcFrame } from './rpc-frame.ts';
 
 /**
  * Agents that speak ACP, stable protocol version 1, by an ordered core of our own: frames are taken strictly in the order of
@@ -12,7 +13,11 @@ import { replayFiles } from './replay-files.ts';
  */
 export const acpDriver: Driver = { kind: 'acp', attach };
 
-async function attach(generation: Generation, options: AttachOptions, sink: DriverSink): Promise<AcpLink> {
+async function attach(
+  generation: Generation,
+  options: AttachOptions,
+  sink: DriverSink,
+): Promise<ConversationLink<RpcFrame>> {
   const clock = options.clock ?? systemClock;
   const conversation = new AcpConversation(
     {
@@ -25,7 +30,7 @@ async function attach(generation: Generation, options: AttachOptions, sink: Driv
     },
     () => clock.now(),
   );
-  const link = new AcpLink({
+  const link = new ConversationLink({
     generation,
     conversation,
     reader: await replayFiles(generation, conversation, options.consumedTo ?? 0),

@@ -1,6 +1,5 @@
 import type { Json } from '../../../kernel/index.ts';
-import { textOf } from './read-tool-call.ts';
-import { isRecord } from './rpc-frame.ts';
+import { isRecord, textOf } from '../read-json.ts';
 
 /** What is to happen next for the permission mode. */
 export type ModeStep =

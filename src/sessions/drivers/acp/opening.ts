@@ -2,10 +2,10 @@ import type { Json } from '../../../kernel/index.ts';
 import { forLog } from '../../../kernel/index.ts';
 import type { McpServerSpec } from '../driver.ts';
 import type { DriverEvent, StartFailure } from '../driver-event.ts';
+import { isRecord, textOf } from '../read-json.ts';
 import { ModeCheck } from './mode-check.ts';
-import { textOf } from './read-tool-call.ts';
 import type { RpcError, RpcFrame } from './rpc-frame.ts';
-import { authRequired, isRecord } from './rpc-frame.ts';
+import { authRequired } from './rpc-frame.ts';
 
 /** What the conversation is opened with. */
 export interface OpeningOptions {

@@ -1,8 +1,8 @@
 import type { Json, Result } from '../../../kernel/index.ts';
 import { ok, refuse } from '../../../kernel/index.ts';
 import type { PermissionChoice, PermissionView } from '../driver-event.ts';
+import { isRecord } from '../read-json.ts';
 import { readToolCall } from './read-tool-call.ts';
-import { isRecord } from './rpc-frame.ts';
 
 const choices: readonly PermissionChoice[] = ['allow_once', 'allow_always', 'reject_once', 'reject_always'];
 

@@ -1,6 +1,6 @@
 import type { Json } from '../../../kernel/index.ts';
 import type { ToolCallView } from '../driver-event.ts';
-import { isRecord } from './rpc-frame.ts';
+import { isRecord, textOf } from '../read-json.ts';
 
 /** A tool call, its update, or the tool call inside a permission request; members that are missing or null are left out. */
 export function readToolCall(value: Record<string, unknown>): ToolCallView {
@@ -18,11 +18,6 @@ export function readToolCall(value: Record<string, unknown>): ToolCallView {
   if (isGiven(value.rawOutput)) call.output = value.rawOutput;
   if (Array.isArray(value.content)) call.content = value.content as Json;
   return call;
-}
-
-/** The text of a string, else `undefined`. */
-export function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
 }
 
 function readPaths(locations: unknown[]): string[] {

@@ -1,8 +1,8 @@
 import type { SessionUpdate } from '@agentclientprotocol/sdk';
 
 import type { DriverEvent } from '../driver-event.ts';
-import { readToolCall, textOf } from './read-tool-call.ts';
-import { isRecord } from './rpc-frame.ts';
+import { isRecord, textOf } from '../read-json.ts';
+import { readToolCall } from './read-tool-call.ts';
 
 type UpdateKind = SessionUpdate['sessionUpdate'];
 

@@ -1,4 +1,5 @@
 import type { Json } from '../../../kernel/index.ts';
+import { isRecord } from '../read-json.ts';
 
 /** A JSON-RPC id as the other side chose it. */
 export type RpcId = number | string;
@@ -63,11 +64,6 @@ export function resultFrame(id: RpcId, result: Record<string, Json>): string {
 
 export function errorFrame(id: RpcId, code: number, message: string): string {
   return JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } });
-}
-
-/** Whether a value is a JSON object. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isId(id: unknown): id is RpcId {

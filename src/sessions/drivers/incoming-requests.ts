@@ -1,10 +1,11 @@
-import type { RpcId } from './rpc-frame.ts';
+/** A request's id as the agent chose it. */
+export type RequestKey = number | string;
 
 /** A request of the agent that we have not answered. */
 export interface IncomingRequest {
   /** `<id as JSON>@<journal offset>`: one request for good, also where the agent uses an id again. */
   requestId: string;
-  rpcId: RpcId;
+  rpcId: RequestKey;
   method: string;
   params: Record<string, unknown>;
   /** The agent took it back; it still wants an answer. */
@@ -31,7 +32,7 @@ export class IncomingRequests {
   }
 
   /** Our answer to `rpcId` stands in the file. Answers the request that it settles, if that is known yet. */
-  settle(rpcId: RpcId, by: Settlement): IncomingRequest | undefined {
+  settle(rpcId: RequestKey, by: Settlement): IncomingRequest | undefined {
     const request = [...this.#open.values()].find((each) => keyOf(each.rpcId) === keyOf(rpcId));
     if (!request) {
       const key = keyOf(rpcId);
@@ -70,6 +71,6 @@ export class IncomingRequests {
   }
 }
 
-function keyOf(id: RpcId): string {
+function keyOf(id: RequestKey): string {
   return JSON.stringify(id);
 }

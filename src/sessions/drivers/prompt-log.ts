@@ -1,9 +1,9 @@
-import type { DriverEvent, PromptVerdict, TurnOutcome } from '../driver-event.ts';
+import type { DriverEvent, PromptVerdict, TurnOutcome } from './driver-event.ts';
 
 /** One prompt of a generation. */
 export interface SentPrompt {
   promptId: string;
-  /** JSON-RPC id of its request; ids grow in the order of the file. */
+  /** Its number among our frames that wait for something (for ACP the id of its request); grows in the order of the file. */
   callId: number;
   verdict: PromptVerdict;
   outcome?: TurnOutcome;
@@ -53,6 +53,20 @@ export class PromptLog {
     const confirmed = prompt === this.open() ? this.confirm() : [];
     prompt.outcome = outcome;
     return [...confirmed, { kind: 'turn-ended', promptId: prompt.promptId, outcome }];
+  }
+
+  /** The turn ended before the agent had begun with the prompt: it was not delivered. */
+  refuse(callId: number, outcome: TurnOutcome): DriverEvent[] {
+    const prompt = this.all().find((each) => each.callId === callId && !each.outcome);
+    if (!prompt) return [];
+    prompt.outcome = outcome;
+    const { promptId } = prompt;
+    if (prompt.verdict === 'delivered') return [{ kind: 'turn-ended', promptId, outcome }];
+    prompt.verdict = 'not_delivered';
+    return [
+      { kind: 'prompt-verdict', promptId, verdict: 'not_delivered' },
+      { kind: 'turn-ended', promptId, outcome },
+    ];
   }
 
   /** The process is gone: what never left the file was not delivered; the rest stays as it was. */

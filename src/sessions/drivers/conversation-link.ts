@@ -1,31 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { ok, refuse } from '../../../kernel/index.ts';
-import type { Clock, Result } from '../../../kernel/index.ts';
-import type {
-  AppendedFrame,
-  Generation,
-  JournalLine,
-  JournalReader,
-  StopOptions,
-  StopReport,
-} from '../../host/index.ts';
-import type { AgentLink, DriverSink, LinkPace, LinkSnapshot } from '../driver.ts';
-import type { DriverEvent, PermissionChoice, PromptVerdict, QuestionAnswer } from '../driver-event.ts';
-import { LinkLoop } from '../link-loop.ts';
-import type { LinkHandler } from '../link-loop.ts';
-import { Pulse } from '../pulse.ts';
-import type { PulseContext } from '../pulse.ts';
-import type { AcpConversation } from './acp-conversation.ts';
+import { ok, refuse } from '../../kernel/index.ts';
+import type { Clock, Result } from '../../kernel/index.ts';
+import type { AppendedFrame, Generation, JournalLine, JournalReader, StopOptions, StopReport } from '../host/index.ts';
+import type { Conversation } from './conversation.ts';
+import type { AgentLink, DriverSink, LinkPace, LinkSnapshot } from './driver.ts';
+import type { DriverEvent, PermissionChoice, PromptVerdict, QuestionAnswer } from './driver-event.ts';
+import { LinkLoop } from './link-loop.ts';
+import type { LinkHandler } from './link-loop.ts';
+import { Pulse } from './pulse.ts';
+import type { PulseContext } from './pulse.ts';
 import type { SentPrompt } from './prompt-log.ts';
-import { parseFrame } from './rpc-frame.ts';
 
 const cancelPollMs = 20;
 
-/** An ACP agent in the hands of this server: the conversation's rules, joined to the files and to time. */
-export class AcpLink implements AgentLink, LinkHandler {
+/** An agent in the hands of this server: its conversation's rules, joined to the files and to time. */
+export class ConversationLink<Frame> implements AgentLink, LinkHandler {
   readonly generation: Generation;
-  readonly #conversation: AcpConversation;
+  readonly #conversation: Conversation<Frame>;
   readonly #loop: LinkLoop;
   readonly #pulse: Pulse;
   readonly #clock: Clock;
@@ -40,7 +32,7 @@ export class AcpLink implements AgentLink, LinkHandler {
 
   constructor(parts: {
     generation: Generation;
-    conversation: AcpConversation;
+    conversation: Conversation<Frame>;
     reader: JournalReader;
     sink: DriverSink;
     clock: Clock;
@@ -99,7 +91,7 @@ export class AcpLink implements AgentLink, LinkHandler {
       if (!sent.ok) return sent;
       this.#notePrompt(prompts.find(promptId), sent.value);
       this.#pulse.nudged();
-      if ((await this.#send(ping)).ok) this.#pulse.pinged();
+      if (ping !== undefined && (await this.#send(ping)).ok) this.#pulse.pinged();
       return ok({ verdict: 'unconfirmed' });
     });
   }
@@ -140,9 +132,8 @@ export class AcpLink implements AgentLink, LinkHandler {
       this.#pulse.heard(false);
       return [{ kind: 'noise', text: `a line of ${line.end - line.start} bytes was passed over` }];
     }
-    const frame = parseFrame(line.bytes);
-    const isPingAnswer = (frame.kind === 'error' || frame.kind === 'result') && this.#conversation.isPing(frame.id);
-    this.#pulse.heard(isPingAnswer);
+    const frame = this.#conversation.parse(line.bytes);
+    this.#pulse.heard(this.#conversation.isPingAnswer(frame));
     return this.#conversation.received(frame, line.start);
   }
 
@@ -188,7 +179,7 @@ export class AcpLink implements AgentLink, LinkHandler {
   #pulseContext(): PulseContext {
     const { opening, prompts, turn } = this.#conversation;
     return {
-      isOpen: opening.isOpen,
+      isOpen: opening.isOpen && this.#conversation.answersPings,
       isTurnOpen: prompts.open() !== undefined,
       isAsking: turn === 'requires_action',
     };
@@ -230,7 +221,7 @@ export class AcpLink implements AgentLink, LinkHandler {
 
   async #send(frame: string): Promise<Result<AppendedFrame>> {
     const appended = await this.generation.append(frame);
-    if (appended.ok) this.#loop.emit(this.#conversation.sent(parseFrame(Buffer.from(frame))));
+    if (appended.ok) this.#loop.emit(this.#conversation.sent(this.#conversation.parse(Buffer.from(frame))));
     return appended;
   }
 

@@ -1,6 +1,7 @@
-import type { DriverEvent } from '../driver-event.ts';
-import type { RpcError } from './rpc-frame.ts';
-import { authRequired } from './rpc-frame.ts';
+import type { DriverEvent } from './driver-event.ts';
+
+/** ACP's code for "log in first". */
+const authRequired = -32000;
 
 type Limit = Extract<DriverEvent, { kind: 'limit' }>;
 
@@ -15,7 +16,7 @@ const secondsPattern = /(?:retry|try again|reset)[^.]{0,40}?\bin (\d{1,6}) ?(?:s
 const epochPattern = /\b(1[789]\d{8})(\d{3})?\b/;
 
 /** The provider's limit that a failed turn speaks of, if it does (design section 7, "Provider limits"). */
-export function readLimit(error: RpcError, nowMs: number): Limit[] {
+export function readLimit(error: { code: number; message: string; data?: unknown }, nowMs: number): Limit[] {
   if (error.code === authRequired) return [{ kind: 'limit', reason: 'auth', asserted: true }];
   const text = `${error.message} ${error.data === undefined ? '' : JSON.stringify(error.data)}`.slice(0, 4_000);
   const sign = signs.find(({ pattern }) => pattern.test(text));
