@@ -10,6 +10,8 @@ export interface RunEnd {
     task: TaskView;
     landing: LandingView | null;
     decision: DecisionView | null;
+    /** What happened, or why nothing landed, in a sentence. */
+    message: string;
   };
   text: string;
   exitCode: number;
@@ -17,6 +19,9 @@ export interface RunEnd {
 
 /** Decisions that say: nothing goes on until a human changes something. */
 const endingKinds = ['nothing_delivered', 'attempts_exhausted', 'base_conflict'];
+
+/** Reasons of a human review that say: the agents could not bring it to an end. */
+const endingReasons = ['author_lost', 'rounds_used_up', 'reviewers_failed', 'landing_refused', 'landing_unknown'];
 
 /** Waits until the task of a run has landed or ended, at most `timeoutMs`; open decisions are named on stderr as they come. */
 export async function waitForEnd(context: CliContext, run: RunView, timeoutMs: number): Promise<RunEnd> {
@@ -40,17 +45,57 @@ async function look(context: CliContext, run: RunView, announced: Set<string>): 
     if (announced.has(one.id)) continue;
     announced.add(one.id);
     context.io.err(
-      `Waits for you: ${one.id} ${one.kind}: ${oneLine(one.title, 160)} (${one.verdicts.map((verb) => `chantier ${verb} ${one.id}`).join(' | ')})\n`,
+      `Waits for you: ${one.id} ${one.kind}: ${oneLine(one.title, 160)} (${one.verdicts.map((verb) => `chantier ${verb} ${one.id}${verb === 'respond' ? ' "…"' : ''}`).join(' | ')})\n`,
     );
   }
   if (task.status === 'done') return landedEnd(context, run, task);
-  const ending = open.find((one) => endingKinds.includes(one.kind));
-  if (task.status === 'cancelled' || ending) {
-    const text = ending ? oneLine(ending.title, 300) : `The task was cancelled.`;
-    return { json: { outcome: 'not-landed', task, landing: null, decision: ending ?? null }, text, exitCode: 10 };
+  const why = await whyEnded(context, run, task, open);
+  if (why) {
+    const json = { outcome: 'not-landed' as const, task, landing: null, decision: why.decision, message: why.text };
+    return { json, text: why.text, exitCode: 10 };
   }
   const text = `Still open: the task is ${task.status}${open[0] ? `, and waits for decision ${open[0].id}` : ''}.`;
-  return { json: { outcome: 'still-open', task, landing: null, decision: open[0] ?? null }, text, exitCode: 11 };
+  const json = { outcome: 'still-open' as const, task, landing: null, decision: open[0] ?? null, message: text };
+  return { json, text, exitCode: 11 };
+}
+
+/** Why it does not go on without a change by a human; nothing while it does. */
+async function whyEnded(
+  context: CliContext,
+  run: RunView,
+  task: TaskView,
+  open: readonly DecisionView[],
+): Promise<{ text: string; decision: DecisionView | null } | undefined> {
+  if (task.status === 'cancelled') return { text: 'The task was cancelled.', decision: null };
+  const ending = open.find(
+    (one) =>
+      endingKinds.includes(one.kind) || (one.kind === 'human_review' && endingReasons.includes(reasonOf(one) ?? '')),
+  );
+  if (ending) return { text: `Not landed. ${oneLine(ending.title, 300)}${lastWords(ending)}`, decision: ending };
+  const pull = await pullRequestOf(context, run, task);
+  const isGivenUp = pull?.state === 'closed' || (pull?.state === 'human-review' && pull.decisionId === null);
+  if (!pull || !isGivenUp) return undefined;
+  return {
+    text: `Not landed. Pull request ${pull.number} waits for ${oneLine(pull.waitsFor ?? 'nobody', 200)}.`,
+    decision: null,
+  };
+}
+
+function reasonOf(decision: DecisionView): string | undefined {
+  return (decision.detail as { reason?: string } | null)?.reason;
+}
+
+/** What failed last, as far as the decision tells. */
+function lastWords(decision: DecisionView): string {
+  const { reason, last } = (decision.detail ?? {}) as { reason?: string; last?: { summary?: string } | null };
+  const words = [reason?.replaceAll('_', ' '), last?.summary].filter((one) => one !== undefined && one !== '');
+  return words.length > 0 ? ` (${oneLine(words.join('; '), 400)})` : '';
+}
+
+async function pullRequestOf(context: CliContext, run: RunView, task: TaskView): Promise<PullRequestView | undefined> {
+  const query = { repository: run.repositoryId, limit: 500 };
+  const pulls = await context.get<Page<PullRequestView>>('/api/pull-requests', query);
+  return pulls.items.filter((one) => one.taskId === task.id).at(-1);
 }
 
 async function openDecisions(context: CliContext, run: RunView): Promise<DecisionView[]> {
@@ -59,17 +104,10 @@ async function openDecisions(context: CliContext, run: RunView): Promise<Decisio
 }
 
 async function landedEnd(context: CliContext, run: RunView, task: TaskView): Promise<RunEnd> {
-  const pulls = await context.get<Page<PullRequestView>>('/api/pull-requests', {
-    repository: run.repositoryId,
-    limit: 500,
-  });
-  const id = pulls.items.find((one) => one.taskId === task.id && one.landingId !== null)?.landingId;
+  const id = (await pullRequestOf(context, run, task))?.landingId;
   if (!id) {
-    return {
-      json: { outcome: 'done', task, landing: null, decision: null },
-      text: 'Done, without a landing.',
-      exitCode: 0,
-    };
+    const message = 'Done, without a landing.';
+    return { json: { outcome: 'done', task, landing: null, decision: null, message }, text: message, exitCode: 0 };
   }
   const landing = await context.get<LandingView>(`/api/landings/${encodeURIComponent(id)}`);
   const commands = [landing.checkout?.command, ...landing.commands].filter((one) => one !== null && one !== undefined);
@@ -77,5 +115,5 @@ async function landedEnd(context: CliContext, run: RunView, task: TaskView): Pro
     `Landed${landing.commit === null ? '' : ` as ${landing.commit}`}. ${oneLine(landing.message, 300)}`,
     ...commands.map((one) => `  ${one}`),
   ].join('\n');
-  return { json: { outcome: 'landed', task, landing, decision: null }, text, exitCode: 0 };
+  return { json: { outcome: 'landed', task, landing, decision: null, message: text }, text, exitCode: 0 };
 }
