@@ -32,6 +32,6 @@ async function linkInstead(context: CliContext) {
   return failWith(
     'proof-required',
     'no_operator',
-    `Set the passphrase at ${url}/first-run#${secret} (works once, until ${expiresAt}), then run this again.`,
+    `Set the passphrase at ${url}/#first-run=${secret} (works once, until ${expiresAt}), then run this again.`,
   );
 }
