@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -23,9 +24,13 @@ export async function* readEventStream(
       const headers = { accept: 'text/event-stream', ...(last === undefined ? {} : { 'last-event-id': String(last) }) };
       const stream = await client.open(`/api/events?${query}`, headers, signal);
       waitMs = 250;
-      for await (const message of messagesOf(createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY }))) {
-        if (message.id !== undefined) last = message.id;
-        if (message.name === undefined && message.data !== '') yield JSON.parse(message.data) as EventView;
+      try {
+        for await (const message of messagesOf(linesOf(stream))) {
+          if (message.id !== undefined) last = message.id;
+          if (message.name === undefined && message.data !== '') yield JSON.parse(message.data) as EventView;
+        }
+      } finally {
+        stream.destroy(); // whoever has seen enough keeps no connection open
       }
     } catch (error) {
       if (signal.aborted) return;
@@ -34,6 +39,14 @@ export async function* readEventStream(
     await sleep(waitMs, undefined, { signal }).catch(() => {});
     waitMs = Math.min(10_000, waitMs * 2);
   }
+}
+
+/** The lines of a stream. A reader gets its failure thrown; when nobody reads any more it is no news. */
+function linesOf(stream: IncomingMessage): AsyncIterable<string> {
+  const lines = createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY });
+  lines.on('error', () => {});
+  stream.on('error', () => {});
+  return lines;
 }
 
 interface StreamMessage {

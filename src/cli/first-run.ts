@@ -1,6 +1,7 @@
 import type { FirstRunLink, UserView, WhoamiView } from '../wire/index.ts';
 import type { CliContext, CommonOptions } from './context.ts';
 import { failWith } from './outcome.ts';
+import { askPassphrase } from './passphrase.ts';
 
 /**
  * Makes sure that an operator exists: the passphrase comes from the descriptor or is asked at the terminal, where an empty one
@@ -20,6 +21,9 @@ export async function ensureOperator(context: CliContext, options: CommonOptions
   const question = 'No operator yet. New passphrase (empty: set it in the browser): ';
   const passphrase = await context.passphrase(options, question);
   if (passphrase === '') throw await linkInstead(context);
+  if (options.passphraseFd === undefined && (await askPassphrase('Once more: ', context.io.err)) !== passphrase) {
+    throw failWith('invalid', 'passphrases_differ', 'The two were not the same; nothing was set.');
+  }
   const body = { name: options.operator ?? 'operator', passphrase };
   await context.client().send<UserView>('POST', '/api/first-run', { body });
   return { created: true };

@@ -20,10 +20,11 @@ describe('a page on another origin with the browser’s cookie', () => {
   ];
 
   it.each(foreign)('changes nothing: %s', async (_name, headers) => {
-    const { send, standing, reached } = await setupApi();
+    const { send, standing, reached, refusals } = await setupApi();
     const answer = await send(verdict, { as: 'operator', proof: standing.operator, headers, body });
     expect([answer.status, (await problemOf(answer)).code]).toEqual([403, 'cross_origin']);
     expect(reached).toEqual([]);
+    expect(await refusals()).toMatchObject([{ code: 'cross_origin' }]);
   });
 
   it('reads nothing and gets no CORS header', async () => {

@@ -26,7 +26,7 @@ export function buildApi(
   serveConsole?: (path: string, request: Request) => Response | undefined,
 ): Api {
   const api: Api = new OpenAPIHono<ApiEnv>();
-  api.use('*', labelRequest, guardBrowser, identifyCaller(parts));
+  api.use('*', labelRequest, guardBrowser(parts), identifyCaller(parts));
   addHealthRoutes(api, parts);
   addAccessRoutes(api, parts);
   addWorkRoutes(api, parts);
