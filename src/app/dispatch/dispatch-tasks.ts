@@ -33,7 +33,7 @@ export function startDispatcher(ctx: AppContext): Reconciler {
 /** Why nothing may start on this instance now; `undefined` when it may. */
 export async function whyNothingStarts(ctx: AppContext): Promise<Result<undefined>> {
   if (ctx.halt.isOn())
-    return refuse('wrong-state', 'halted', 'Everything was stopped. `chantier resume --all` lets it go on.');
+    return refuse('wrong-state', 'halted', 'Everything was stopped. `chantier stop --go-on` lets it go on.');
   if (ctx.config.get('gate.phase') < 2) {
     return refuse(
       'not-permitted',
