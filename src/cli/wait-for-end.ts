@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import type { DecisionView, LandingView, Page, PullRequestView, RunView, TaskView } from '../wire/index.ts';
 import type { CliContext } from './context.ts';
 import { readEventStream } from './event-stream.ts';
@@ -22,6 +24,9 @@ const endingKinds = ['nothing_delivered', 'attempts_exhausted', 'base_conflict']
 
 /** Reasons of a human review that say: the agents could not bring it to an end. */
 const endingReasons = ['author_lost', 'rounds_used_up', 'reviewers_failed', 'landing_refused', 'landing_unknown'];
+
+/** How long a landed base may take until the checkout has followed or is left as it is. */
+const followedWithinMs = 30_000;
 
 /** Waits until the task of a run has landed or ended, at most `timeoutMs`; open decisions are named on stderr as they come. */
 export async function waitForEnd(context: CliContext, run: RunView, timeoutMs: number): Promise<RunEnd> {
@@ -109,11 +114,21 @@ async function landedEnd(context: CliContext, run: RunView, task: TaskView): Pro
     const message = 'Done, without a landing.';
     return { json: { outcome: 'done', task, landing: null, decision: null, message }, text: message, exitCode: 0 };
   }
-  const landing = await context.get<LandingView>(`/api/landings/${encodeURIComponent(id)}`);
+  const landing = await followedLanding(context, id);
   const commands = [landing.checkout?.command, ...landing.commands].filter((one) => one !== null && one !== undefined);
   const text = [
     `Landed${landing.commit === null ? '' : ` as ${landing.commit}`}. ${oneLine(landing.message, 300)}`,
     ...commands.map((one) => `  ${one}`),
   ].join('\n');
   return { json: { outcome: 'landed', task, landing, decision: null, message: text }, text, exitCode: 0 };
+}
+
+/** The landing with what became of the operator's own checkout, which follows a moment after the base. */
+async function followedLanding(context: CliContext, id: string): Promise<LandingView> {
+  const giveUpAt = performance.now() + followedWithinMs;
+  for (;;) {
+    const landing = await context.get<LandingView>(`/api/landings/${encodeURIComponent(id)}`);
+    if (landing.mode !== 'base' || landing.checkout !== null || performance.now() > giveUpAt) return landing;
+    await sleep(100, undefined, { signal: context.io.signal }).catch(() => {});
+  }
 }

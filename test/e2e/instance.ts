@@ -1,13 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 
-/** The repository's own folder. */
-export const packageFolder = resolve(import.meta.dirname, '../..');
+import { operatorSocketOf } from '../../src/config/index.ts';
+import { builtPackage, node } from './built-package.ts';
+import { type Answer, sendHttp } from './http.ts';
 
-const node = join(packageFolder, 'node_modules/node/bin/node');
-const entry = join(packageFolder, 'src/cli/main.ts');
+/** The program as it is shipped. */
+export const entry = join(builtPackage(), 'dist/cli.js');
 
 /** What a finished CLI call gave. */
 export interface CliResult {
@@ -18,134 +19,209 @@ export interface CliResult {
   json: any; // oxlint-disable-line typescript/no-explicit-any -- each test knows its document
 }
 
-/** A real instance in a fresh home: a server process of its own, driven by the CLI as a person would. */
-export interface Instance {
-  home: string;
-  passphrase: string;
-  env: NodeJS.ProcessEnv;
-  /** Starts the server in the foreground of a child and waits until it is ready. */
-  up(): Promise<ChildProcess>;
-  /** Runs a verb with `--json`; `proof` hands the passphrase over by a file descriptor. */
-  cli(args: readonly string[], options?: CliOptions): Promise<CliResult>;
-  /** As `cli`, and throws with its output unless it exits 0. */
-  must(args: readonly string[], options?: CliOptions): Promise<CliResult>;
-  /** First run: operator and phase. */
-  init(phase?: number): Promise<void>;
-  /** Registers one of `examples/agents` or `test/agents`. */
-  addAgent(codename: string, family: string, role: 'author' | 'reviewer', script: string): Promise<void>;
-  /** Asks again until `probe` gives something; throws with the server's log after `timeoutMs`. */
-  until<T>(what: string, probe: () => Promise<T | undefined | false>, timeoutMs?: number): Promise<T>;
-  /** Ends the server and every agent, removes the folders. */
-  dispose(): Promise<void>;
-}
-
 export interface CliOptions {
+  /** Hands the passphrase over by a file descriptor. */
   proof?: boolean;
   cwd?: string;
   env?: NodeJS.ProcessEnv;
   stdin?: string;
 }
 
-/** Makes an instance; nothing runs yet. */
-export function createInstance(): Instance {
-  const home = mkdtempSync(join(tmpdir(), 'che2e-'));
+/** A real instance in a fresh home: a server process of its own, driven by the CLI as a person would. */
+export interface Instance {
+  /** Everything of it lies below this folder. */
+  root: string;
+  /** `CHANTIER_HOME`. */
+  home: string;
+  passphrase: string;
+  env: NodeJS.ProcessEnv;
+  /** Starts the server in the foreground of a child and waits until it is ready. */
+  up(): Promise<ChildProcess>;
+  /** The running server. */
+  server(): ChildProcess;
+  /** Ends the server without a word and waits until it is gone. */
+  kill(signal?: NodeJS.Signals): Promise<void>;
+  /** Address of the console and the API on TCP. */
+  url(): string;
+  /** Runs a verb with `--json`. */
+  cli(args: readonly string[], options?: CliOptions): Promise<CliResult>;
+  /** As `cli`, and throws with its output unless it exits 0. */
+  must(args: readonly string[], options?: CliOptions): Promise<CliResult>;
+  /** First run: operator and phase, as `chantier init` does it. */
+  init(phase?: number): Promise<void>;
+  /** Registers a script, with the words after it, as an agent on Node. */
+  addAgent(
+    codename: string,
+    family: string,
+    role: 'author' | 'reviewer',
+    command: readonly string[],
+    driver?: 'acp' | 'command',
+  ): Promise<void>;
+  /** Reads from the API over the operator's socket; throws for anything but a success. */
+  get(path: string): Promise<any>; // oxlint-disable-line typescript/no-explicit-any -- each test knows its document
+  /** Changes something over the operator's socket, with a fresh proof when `proof` is set. */
+  send(method: string, path: string, body: unknown, options?: { proof?: boolean }): Promise<Answer>;
+  /** Asks again until `probe` gives something; throws with the server's log after `timeoutMs`. */
+  until<T>(what: string, probe: () => Promise<T | undefined | false>, timeoutMs?: number): Promise<T>;
+  /** Ends the server and every agent, removes the folders. */
+  dispose(): Promise<void>;
+}
+
+/** How the server of an instance is started. */
+export interface ServerOptions {
+  /** Another program than `chantier up --serve`, which composes the same server. */
+  entry?: string;
+  /** The user that the server runs as; for tests as root. Default: whoever runs the tests. */
+  user?: { uid: number; gid: number };
+}
+
+/** Makes an instance; nothing runs yet. `settings` are further environment variables. */
+export function createInstance(settings: NodeJS.ProcessEnv = {}, options: ServerOptions = {}): Instance {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'che2e-')));
+  const home = join(root, 'c');
   const passphrase = `passphrase ${Math.random().toString(36).slice(2)}`;
   const env: NodeJS.ProcessEnv = {
     PATH: process.env.PATH,
-    HOME: join(home, 'operator'),
+    HOME: join(root, 'operator'),
     LANG: 'C.UTF-8',
-    CHANTIER_HOME: join(home, 'c'),
+    CHANTIER_HOME: home,
     CHANTIER_PORT: '0',
     CHANTIER_AUTOSTART: 'false',
+    ...settings,
   };
+  mkdirSync(join(root, 'operator'));
+  for (const folder of options.user ? [root, join(root, 'operator')] : [])
+    chownSync(folder, options.user!.uid, options.user!.gid);
   let server: ChildProcess | undefined;
+  const socketAndToken = () => ({
+    socket: operatorSocketOf(home)!,
+    token: readFileSync(join(home, 'operator.token'), 'utf8').trim(),
+  });
 
-  const cli: Instance['cli'] = (args, options = {}) => runCli(env, passphrase, args, options);
-  const must: Instance['must'] = async (args, options) => {
-    const result = await cli(args, options);
-    if (result.code !== 0)
-      throw new Error(`chantier ${args.join(' ')} exited ${result.code}: ${result.stdout}${result.stderr}`);
-    return result;
-  };
-  const until: Instance['until'] = async (what, probe, timeoutMs = 30_000) => {
-    const deadline = Date.now() + timeoutMs;
-    for (;;) {
-      const found = await probe();
-      if (found !== undefined && found !== false) return found;
-      if (Date.now() > deadline) throw new Error(`timed out: ${what}\n${logTail(home)}`);
-      await new Promise((done) => setTimeout(done, 150));
-    }
-  };
-  return {
+  const instance: Instance = {
+    root,
     home,
     passphrase,
     env,
-    cli,
-    must,
-    until,
+    server() {
+      if (!server) throw new Error('no server was started');
+      return server;
+    },
+    url: () => readAddress(home)!.url,
+    cli: (args, options = {}) => runCli(env, root, passphrase, args, options),
+    async must(args, options) {
+      const result = await instance.cli(args, options);
+      if (result.code !== 0)
+        throw new Error(`chantier ${args.join(' ')} exited ${result.code}: ${result.stdout}${result.stderr}`);
+      return result;
+    },
     async up() {
-      const child = spawn(node, ['--disable-warning=ExperimentalWarning', entry, 'up', '--serve'], {
-        env: { ...env },
-        stdio: ['ignore', 'ignore', 'pipe'],
-      });
-      server = child;
-      let errors = '';
-      child.stderr?.on('data', (chunk: Buffer) => (errors += chunk.toString()));
-      await until('the server to be ready', async () => {
-        if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}: ${errors}`);
-        const address = readAddress(home);
-        return (
-          address !== undefined &&
-          (await fetch(`${address.url}/readyz`).then(
-            (answer) => answer.ok && address.pid === child.pid,
-            () => false,
-          ))
-        );
-      });
-      return child;
+      server = await startServer(instance, options);
+      return server;
+    },
+    async kill(signal = 'SIGKILL') {
+      const child = instance.server();
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const gone = new Promise((done) => child.once('exit', done));
+      child.kill(signal);
+      await gone;
     },
     async init(phase = 3) {
-      await must(['init', '--phase', String(phase)], { proof: true, cwd: home });
+      await succeed(instance.send('POST', '/api/first-run', { passphrase }));
+      await succeed(instance.send('PUT', '/api/instance/setup', { phase }, { proof: true }));
     },
-    async addAgent(codename, family, role, script) {
-      await must(['agent', 'add', codename, '--family', family, '--role', role], {
-        proof: true,
-        env: { ...env, CHANTIER_E2E_SCRIPT: script },
-      });
+    async addAgent(codename, family, role, command, driver = 'acp') {
+      const agent = { codename, family, roles: [role], command: [node, ...command], driver };
+      await succeed(instance.send('POST', '/api/agents', agent, { proof: true }));
+    },
+    async get(path) {
+      const { status, body } = await sendHttp({ ...socketAndToken(), path });
+      if (status >= 300) throw new Error(`GET ${path}: ${status} ${JSON.stringify(body)}`);
+      return body;
+    },
+    async send(method, path, body, options = {}) {
+      const headers: Record<string, string> = {};
+      if (options.proof) {
+        const proof = await sendHttp({
+          ...socketAndToken(),
+          method: 'POST',
+          path: '/api/proofs',
+          body: { passphrase },
+        });
+        headers['chantier-proof'] = proof.body.proof;
+      }
+      return sendHttp({ ...socketAndToken(), method, path, body, headers });
+    },
+    async until(what, probe, timeoutMs = 30_000) {
+      const deadline = Date.now() + timeoutMs;
+      for (;;) {
+        const found = await probe();
+        if (found !== undefined && found !== false) return found;
+        if (Date.now() > deadline) throw new Error(`timed out: ${what}\n${logTail(home)}`);
+        await new Promise((done) => setTimeout(done, 60));
+      }
     },
     async dispose() {
-      await cli(['stop', '--all']).catch(() => undefined);
-      if (server && server.exitCode === null) {
+      if (server && server.exitCode === null && server.signalCode === null) {
         const gone = new Promise((done) => server?.once('exit', done));
-        await cli(['down', '--stop-agents']).catch(() => undefined);
-        const timer = setTimeout(() => server?.kill('SIGKILL'), 5_000);
+        await instance.cli(['down', '--stop-agents']).catch(() => undefined);
+        const timer = setTimeout(() => server?.kill('SIGKILL'), 8_000);
         await gone;
         clearTimeout(timer);
       }
-      rmSync(home, { recursive: true, force: true });
+      if (process.env.CHANTIER_E2E_KEEP) return void console.log('kept', root);
+      rmSync(root, { recursive: true, force: true, maxRetries: 5 });
     },
   };
+  return instance;
+}
+
+async function succeed(sending: Promise<Answer>): Promise<void> {
+  const { status, body } = await sending;
+  if (status >= 300) throw new Error(`${status} ${JSON.stringify(body)}`);
+}
+
+async function startServer(instance: Instance, options: ServerOptions): Promise<ChildProcess> {
+  const program = options.entry === undefined ? [entry, 'up', '--serve'] : [options.entry];
+  const child = spawn(node, ['--disable-warning=ExperimentalWarning', ...program], {
+    ...options.user,
+    env: { ...instance.env },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let errors = '';
+  child.stderr?.on('data', (chunk: Buffer) => (errors += chunk.toString()));
+  await instance.until('the server to be ready', async () => {
+    if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}: ${errors}`);
+    const address = readAddress(instance.home);
+    if (address?.pid !== child.pid || address === undefined) return false;
+    return fetch(`${address.url}/readyz`).then(
+      (answer) => answer.ok,
+      () => false,
+    );
+  });
+  return child;
 }
 
 async function runCli(
   env: NodeJS.ProcessEnv,
+  root: string,
   passphrase: string,
   args: readonly string[],
   options: CliOptions,
 ): Promise<CliResult> {
-  const script = options.env?.CHANTIER_E2E_SCRIPT;
-  const words = [
-    ...args,
-    ...(options.proof ? ['--passphrase-fd', '3'] : []),
-    '--json',
-    ...(script ? ['--', node, script] : []),
-  ];
+  const end = args.indexOf('--');
+  const [own, rest] = end < 0 ? [args, []] : [args.slice(0, end), args.slice(end)];
+  const words = [...own, ...(options.proof ? ['--passphrase-fd', '3'] : []), '--json', ...rest];
   const child = spawn(node, ['--disable-warning=ExperimentalWarning', entry, ...words], {
     env: { ...env, ...options.env },
-    cwd: options.cwd ?? packageFolder,
+    cwd: options.cwd ?? root,
     stdio: [options.stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe', 'pipe'],
+    // No terminal of whoever runs the tests can be asked.
+    detached: true,
   });
-  (child.stdio[3] as NodeJS.WritableStream).end(options.proof ? `${passphrase}\n` : '');
+  const third = child.stdio[3] as NodeJS.WritableStream;
+  third.on('error', () => {}); // a verb that reads no passphrase closes it
+  third.end(options.proof ? `${passphrase}\n` : '');
   if (options.stdin !== undefined) child.stdin?.end(options.stdin);
   let stdout = '';
   let stderr = '';
@@ -156,14 +232,14 @@ async function runCli(
 }
 
 function readAddress(home: string): { url: string; pid: number } | undefined {
-  const file = join(home, 'c', 'server.json');
+  const file = join(home, 'server.json');
   if (!existsSync(file)) return undefined;
   const { address, pid } = JSON.parse(readFileSync(file, 'utf8')) as { address: string; pid: number };
   return address === '' ? undefined : { url: address, pid };
 }
 
 function logTail(home: string): string {
-  const file = join(home, 'c', 'logs', 'server.log');
+  const file = join(home, 'logs', 'server.log');
   return existsSync(file) ? readFileSync(file, 'utf8').slice(-4_000) : '(no log)';
 }
 

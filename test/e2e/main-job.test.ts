@@ -1,0 +1,148 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+
+import {
+  folderState,
+  git,
+  makeDirtyRepository,
+  makeMakeRepository,
+  makeNpmRepository,
+  makeRemoteRepository,
+} from '../repositories/index.ts';
+import { type Crew, openCrew, type Step } from './crew.ts';
+
+vi.setConfig({ testTimeout: 90_000 });
+
+let crew: Crew;
+beforeAll(async () => {
+  crew = await openCrew();
+});
+afterAll(() => crew?.dispose());
+
+/** An author's steps that end with a report. */
+const greet = (text: string): Step[] => [
+  ['write', 'greeting.txt', text],
+  ['commit', 'Greet someone else'],
+  ['done', 'greeted'],
+];
+
+describe('the main job on repositories as they are, without a file of ours (design 6 and 9)', () => {
+  test('plain make: nothing lands before the question is answered, the finding mended and a human has said yes', async () => {
+    const repository = makeMakeRepository(join(crew.root, 'make'));
+    const before = folderState(repository);
+    const request = crew.request(
+      'Greet the moon',
+      [['ask', 'Who shall be greeted?'], ...greet('hello {answer} FIXME\n')],
+      greet('hello moon\n'),
+    );
+    const waiting = crew.cli(['run', '-', '--repo', repository, '--wait'], { stdin: request });
+    const question = await crew.until('the question', async () =>
+      (await crew.get('/api/decisions?kind=escalation_answer')).items.at(0),
+    );
+    expect(folderState(repository)).toEqual(before);
+    expect((await crew.cli(['land', '1'], { proof: true })).code).not.toBe(0);
+    await crew.must(['respond', question.id, 'moon'], { proof: true });
+    const offer = await crew.until('the offer', async () =>
+      (await crew.get('/api/decisions?kind=landing')).items.at(0),
+    );
+    expect(folderState(repository)).toEqual(before);
+    const shown = await crew.must(['pr', 'show', '1', '--diff']);
+    expect(shown.stdout).toContain('+hello moon');
+    await crew.must(['approve', offer.id], { proof: true });
+
+    const { code, json } = await waiting;
+    expect(code).toBe(0);
+    expect(json.outcome).toBe('landed');
+    expect(json.landing.checkout.effect).toBe('fast-forwarded');
+    expect(git(repository, 'log', '-1', '--format=%H %P', 'main')).toBe(`${json.landing.commit} ${json.baseCommit}`);
+    expect(git(repository, 'log', '-1', '--format=%(trailers:key=Chantier-Landing,valueonly)', 'main')).toContain(
+      json.landing.id,
+    );
+    expect(readFileSync(join(repository, 'greeting.txt'), 'utf8')).toBe('hello moon\n');
+    expect(git(repository, 'status', '--porcelain')).toBe('');
+    expect(json.landing.checks).toMatchObject([{ name: 'check', status: 'passed' }]);
+    expect(changedPaths(before, folderState(repository))).toEqual(['greeting.txt']);
+    const pull = await crew.pullRequest(json);
+    expect(pull.verdicts.map((one: { verdict: string }) => one.verdict)).toEqual(['request_changes', 'approve']);
+  });
+
+  test('npm: checks do not run before the dependencies are installed', async () => {
+    const repository = makeNpmRepository(join(crew.root, 'npm'));
+    const run = await crew.run(
+      repository,
+      crew.request('Check the greeting by a program', [
+        ['run', 'npm', 'test'],
+        ['write', 'index.js', "const greet = require('greet');\n\nmodule.exports = (name) => greet(name);\n"],
+        ['commit', 'A blank line'],
+        ['done'],
+      ]),
+    );
+    const landing = await crew.land(run);
+    expect(landing.checks).toMatchObject([{ name: 'test', status: 'passed' }]);
+    expect(git(repository, 'rev-parse', 'main')).toBe(landing.commit);
+  });
+
+  test('dirty tree: staged, unstaged, untracked and stashed work is not touched, and not taken along unasked', async () => {
+    const repository = makeDirtyRepository(join(crew.root, 'dirty'));
+    const before = folderState(repository);
+    const run = await crew.run(repository, crew.request('Greet the sun', greet('hello sun\n')));
+    expect(run.notIncluded.toSorted()).toEqual(['README.md', 'staged.txt', 'untracked.txt']);
+    const landing = await crew.land(run);
+    const followed = await crew.until('what followed', async () => {
+      const view = await crew.get(`/api/landings/${landing.id}`);
+      return view.checkout !== null && view;
+    });
+    expect(followed.checkout.effect).toBe('unchanged');
+    expect(folderState(repository)).toEqual(before);
+    expect(followed.checkout.command).toContain('git');
+  });
+
+  test('with changes: the uncommitted work goes along as a snapshot and stays where it is', async () => {
+    const repository = makeDirtyRepository(join(crew.root, 'along'));
+    const before = folderState(repository);
+    const steps: Step[] = [['run', 'grep', '-q', 'Edited, not staged', 'README.md'], ...greet('hello snow\n')];
+    const run = await crew.run(repository, crew.request('Greet the snow', steps), { withChanges: true });
+    expect(run.notIncluded).toEqual([]);
+    const pull = await crew.pullRequest(run);
+    expect(pull.branch).toMatch(/^chantier\/turing\/issue-\d+$/);
+    expect(folderState(repository)).toEqual(before);
+  });
+
+  test('remote without a forge: nothing is pushed; the reviewed change ends as a branch with the commands', async () => {
+    const repository = makeRemoteRepository(join(crew.root, 'remote'));
+    const before = folderState(repository);
+    const remoteBefore = folderState(`${repository}-remote.git`);
+    const run = await crew.run(repository, crew.request('Greet the sea', greet('hello sea\n')));
+    const landing = await crew.land(run);
+    expect(landing.mode).toBe('branch');
+    expect(landing.commands.join('\n')).toContain('git');
+    expect(folderState(repository)).toEqual(before);
+    expect(folderState(`${repository}-remote.git`)).toEqual(remoteBefore);
+  });
+
+  test('a change that fails its check does not land; the run ends with exit 10 and says why', async () => {
+    const repository = makeMakeRepository(join(crew.root, 'red'));
+    const before = folderState(repository);
+    const request = crew.request('Say good bye', greet('good bye\n'), [['say', 'I have no better idea.']]);
+    const { code, json, stderr } = await crew.cli(['run', '-', '--repo', repository, '--wait', '--timeout', '2m'], {
+      stdin: request,
+    });
+    expect({ code, stderr, json }).toMatchObject({ code: 10 });
+    expect(json.outcome).toBe('not-landed');
+    expect(json.message).toContain('Red on the candidate: check (failed, exit 2)');
+    expect(json.decision.detail.last.log).toContain('check');
+    expect(folderState(repository)).toEqual(before);
+    await crew.settle(json.decision.id, { verdict: 'refuse' });
+    expect((await crew.pullRequest(json)).state).toBe('closed');
+  });
+});
+
+/** Paths whose content differs, but for what a fast-forward of the base and of its index has to write. */
+function changedPaths(before: Record<string, string>, after: Record<string, string>): string[] {
+  const expected = /^\.git\/(objects\/.*|index|refs\/heads\/main|logs\/(HEAD|refs\/heads\/main))$/;
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
+    (path) => before[path] !== after[path] && !expected.test(path),
+  );
+}
