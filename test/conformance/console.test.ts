@@ -91,6 +91,6 @@ async function violationsOf(page: Page): Promise<string[]> {
   await page.evaluate(axe);
   const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
   const run = `axe.run({ runOnly: ${JSON.stringify(tags)} })`;
-  const { violations } = (await page.evaluate(run)) as AxeResults;
+  const { violations } = await page.evaluate<AxeResults>(run);
   return violations.flatMap(({ id, help, nodes }) => nodes.map(({ html }) => `${id}: ${help}: ${html}`));
 }
