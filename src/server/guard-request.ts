@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie } from 'hono/cookie';
 
+import type { Refusal } from '../kernel/index.ts';
 import { isMutation } from '../wire/index.ts';
 import type { ApiEnv, ApiParts } from './parts.ts';
 import { problemOf, problemResponse } from './problem.ts';
@@ -50,21 +51,21 @@ export const labelRequest: MiddlewareHandler<ApiEnv> = async (c, next) => {
 
 /** Refuses what a page of another origin, or a name that was rebound to us, could send (421 and 403), with an event each. */
 export function guardBrowser(parts: ApiParts): MiddlewareHandler<ApiEnv> {
-  const refuse = async (c: Context<ApiEnv>, code: string, message: string, status: number): Promise<Response> => {
+  const refuse = async (c: Context<ApiEnv>, refusal: Refusal, status: number): Promise<Response> => {
     // Who asks is not looked up: such a request shall not even keep a log-in alive.
     const identity = await parts.access.identify({ door: c.env.door });
-    await parts.access.recordRefusal({ identity, door: c.env.door, route: 'unknown', code });
-    return problemResponse(problemOf({ kind: 'not-permitted', code, message }, undefined, status));
+    await parts.access.recordRefusal({ identity, door: c.env.door, route: 'unknown', code: refusal.code });
+    return problemResponse(problemOf(refusal, undefined, status));
   };
   return async (c, next) => {
     if (c.env.door !== 'tcp') return next();
     const host = c.req.header('host') ?? '';
     if (!ownHosts(c.env.port).includes(host.toLowerCase())) {
       const message = `This server does not answer for that host; use 127.0.0.1:${c.env.port}.`;
-      return refuse(c, 'unknown_host', message, 421);
+      return refuse(c, { kind: 'not-permitted', code: 'unknown_host', message }, 421);
     }
-    const fault = originFault(c);
-    return fault === undefined ? next() : refuse(c, 'cross_origin', fault, 403);
+    const message = originFault(c);
+    return message === undefined ? next() : refuse(c, { kind: 'not-permitted', code: 'cross_origin', message }, 403);
   };
 }
 
