@@ -13,6 +13,9 @@ const awayAtMostMs = 10 * 60 * 1000;
 /** A sign of progress at least this often while the server is away. */
 const progressEveryMs = 5000;
 
+/** Claude Code puts the tools of servers off until its model searches for them; how to ask and to report must be in sight. */
+const _meta = { 'anthropic/alwaysLoad': true };
+
 /** What the agent's environment gives: `CHANTIER_SOCKET` (the bridge) and `CHANTIER_TOKEN` (the session's token). */
 export interface ServeAgentOptions {
   env: NodeJS.ProcessEnv;
@@ -51,7 +54,12 @@ function agentServer(client: BridgeClient, role: () => Promise<AgentRole>, quest
     },
   );
   server.setRequestHandler('tools/list', async () => ({
-    tools: toolsOf[await role()].map(({ name, description, inputSchema }) => ({ name, description, inputSchema })),
+    tools: toolsOf[await role()].map(({ name, description, inputSchema }) => ({
+      name,
+      description,
+      inputSchema,
+      _meta,
+    })),
   }));
   server.setRequestHandler('tools/call', async (request, context) => {
     const { name, arguments: args = {} } = request.params;

@@ -12,6 +12,8 @@ export interface AgentNeeds {
   logInEnv?: Readonly<Record<string, string>>;
   /** Names of API keys that an operator may hand over for it. */
   keyNames: readonly string[];
+  /** Set when a key was handed over and the program does not look for one by itself. */
+  keyEnv?: Readonly<Record<string, string>>;
   /** Its model API and what refreshes its log-in; nothing that it calls merely to report. */
   rules: readonly WallRule[];
   /** How its own sandbox is switched off in favour of ours: nested, every command fails while it reports success. */
@@ -34,8 +36,9 @@ export const agentNeeds = {
   codex: {
     credentialFolder: '.codex',
     credentialFile: 'auth.json',
-    folderVariable: 'CODEX_HOME',
     keyNames: ['OPENAI_API_KEY', 'CODEX_API_KEY'],
+    // The adapter takes a key only when it is told to log in with one.
+    keyEnv: { DEFAULT_AUTH_REQUEST: '{"methodId":"api-key"}' },
     rules: [{ host: 'api.openai.com' }, { host: 'chatgpt.com' }, { host: 'auth.openai.com' }],
     ownSandboxOff: {
       arguments: ['--dangerously-bypass-approvals-and-sandbox'],

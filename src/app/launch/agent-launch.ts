@@ -88,7 +88,8 @@ function environmentOf(
   const credentials = needs?.folderVariable
     ? { [needs.folderVariable]: join(place.folder.home, needs.credentialFolder) }
     : {};
-  const logIn = needs?.keyNames.some((name) => allowed.includes(name)) ? {} : needs?.logInEnv;
+  const hasKey = needs?.keyNames.some((name) => handed.some(([given]) => given === name)) === true;
+  const logIn = hasKey ? needs?.keyEnv : needs?.logInEnv;
   return workFolderEnvironment(place.folder, {
     identity: { name: session.agent, email: `${session.agent}@agents.chantier.invalid` },
     inside: insideOf(ctx),

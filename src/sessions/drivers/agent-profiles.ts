@@ -40,8 +40,9 @@ export const agentProfiles: readonly AgentProfile[] = [
     command: ['gemini', '--acp'],
     family: 'gemini',
     environmentNames: ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GEMINI_BASE_URL', 'GOOGLE_CLOUD_PROJECT'],
-    // Without this it starts itself again and the outer process passes no signal on.
-    environment: { GEMINI_CLI_NO_RELAUNCH: 'true' },
+    // Without the first it starts itself again and the outer process passes no signal on; without the second it starts no
+    // MCP server in a folder that it does not know, and so could neither ask nor report.
+    environment: { GEMINI_CLI_NO_RELAUNCH: 'true', GEMINI_CLI_TRUST_WORKSPACE: 'true' },
     mode: 'default',
     quirks: { modeEcho: '[MODE_UPDATE] ' },
   },
@@ -51,8 +52,13 @@ export const agentProfiles: readonly AgentProfile[] = [
     command: ['opencode', 'acp'],
     family: 'opencode',
     environmentNames: ['OPENCODE_CONFIG', 'ANTHROPIC_API_KEY', 'OPENAI_API_KEY'],
-    environment: { OPENCODE_DISABLE_AUTOUPDATE: '1', OPENCODE_DISABLE_LSP_DOWNLOAD: '1' },
-    // Its modes choose an agent (build, plan), not what is asked; permissions come from its configuration.
+    // Its modes choose an agent (build, plan), not what is asked. By itself it asks nothing; this stands above its
+    // configuration and the repository's.
+    environment: {
+      OPENCODE_DISABLE_AUTOUPDATE: '1',
+      OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
+      OPENCODE_PERMISSION: '{"bash":"ask","edit":"ask","webfetch":"ask"}',
+    },
     mode: null,
   },
   {
