@@ -88,14 +88,18 @@ export const diffView = z.object({
       added: z.int().nullable(),
       removed: z.int().nullable(),
       isBinary: z.boolean(),
-      /** Unified diff of the file; null when binary or left out. */
+      /** Unified diff of the file, whole, with everything invisible written out; null when binary or not shown. */
       patch: z.string().nullable(),
+      /** Why the patch is not here whole; null when it is, or when the file is binary. */
+      notShown: z.string().nullable(),
       /** Why this path is always for a human; null when it is not. */
       humanOnly: z.string().nullable(),
     }),
   ),
-  /** Some patches were left out because the whole is too large. */
+  /** Some file cannot be shown whole: a yes needs `isSeenWhole`. */
   isTruncated: z.boolean(),
+  /** What is not shown, and how to see it; null when all is here. */
+  reason: z.string().nullable(),
 });
 export type DiffView = z.infer<typeof diffView>;
 

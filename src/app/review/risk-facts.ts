@@ -1,8 +1,9 @@
-import { changedFiles, patchOf, type Repository } from '../../forge/index.ts';
+import { type ChangedFile, changedFiles, type Repository } from '../../forge/index.ts';
 import { holdsSecret, type FileFact, type PullRequest, type RiskFacts } from '../../review/index.ts';
 import type { AppContext } from '../context.ts';
+import { readFilePatches } from './file-patches.ts';
 
-/** A patch larger than this is judged as incomplete. */
+/** Patches larger than this, alone or together, are judged as incomplete. */
 const maxPatchBytes = 8 * 1024 * 1024;
 
 /** What git says of a pull request's live head; a diff that cannot be read is said, and is critical (P5). */
@@ -13,17 +14,19 @@ export async function readRiskFacts(
 ): Promise<RiskFacts> {
   try {
     const change = await changedFiles(ctx.forge, repository, pullRequest.baseSha, pullRequest.headSha);
-    const patch = await patchOf(ctx.forge, repository, pullRequest.baseSha, pullRequest.headSha, {
-      maxBytes: maxPatchBytes,
-    });
-    const added = addedLinesByFile(patch.text);
+    const patches = await readFilePatches(
+      ctx,
+      repository,
+      { base: pullRequest.baseSha, head: pullRequest.headSha, files: change.files },
+      { fileBytes: maxPatchBytes, totalBytes: maxPatchBytes },
+    );
     return {
       isDiffMissing: false,
-      isTruncated: patch.isCut,
+      isTruncated: patches.some((patch) => patch.notShown !== null),
       files: change.files.map(fileFact),
       changedScripts: change.changedScripts.map((path) => ({ path, name: 'scripts' })),
       skippedTests: change.skippedTests,
-      secrets: [...added].filter(([, lines]) => holdsSecret(lines)).map(([path]) => path),
+      secrets: patches.filter((patch) => holdsSecret(patch.addedLines)).map((patch) => patch.file.path),
       hasForeignTrailer: false, // such a head gets no candidate at all (`forged_trailer`)
     };
   } catch (error) {
@@ -43,8 +46,6 @@ export async function readRiskFacts(
   }
 }
 
-type ChangedFile = Awaited<ReturnType<typeof changedFiles>>['files'][number];
-
 function fileFact(file: ChangedFile): FileFact {
   const mode = file.isGitlink ? '160000' : file.isSymlink ? '120000' : file.modeChanged ? '100755' : '100644';
   return {
@@ -58,19 +59,4 @@ function fileFact(file: ChangedFile): FileFact {
     isBinary: file.isBinary,
     ...(file.isSymlink ? { linkLeavesTree: file.leavesTree } : {}),
   };
-}
-
-/** Added lines of a patch by file, without their `+`. */
-export function addedLinesByFile(patch: string): Map<string, string[]> {
-  const byFile = new Map<string, string[]>();
-  let lines: string[] = [];
-  for (const line of patch.split('\n')) {
-    if (line.startsWith('+++ ')) {
-      lines = [];
-      byFile.set(line.slice(4).replace(/^b\//, ''), lines);
-    } else if (line.startsWith('+')) {
-      lines.push(line.slice(1));
-    }
-  }
-  return byFile;
 }

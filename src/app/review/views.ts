@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 
-import { toRfc3339 } from '../../kernel/index.ts';
-import { changedFiles, patchOf, type Repository, repositoryById } from '../../forge/index.ts';
+import { ok, refuse, type Result, toRfc3339 } from '../../kernel/index.ts';
+import { changedFiles, type Repository, repositoryById } from '../../forge/index.ts';
+import { makeVisible } from '../../gate/index.ts';
 import {
   type Landing,
   landingBlockers,
@@ -18,6 +19,8 @@ import type { AppContext } from '../context.ts';
 import type { Aftermath } from '../landing/after-landing.ts';
 import { rulesOf } from '../landing/advance-landing.ts';
 import { momentOf } from '../work/views.ts';
+import { readFilePatches } from './file-patches.ts';
+import { visibleLine, visiblePatch } from './visible-patch.ts';
 
 const states: Readonly<Record<PullRequest['state'], PullRequestView['state']>> = {
   awaiting_risk: 'open',
@@ -66,8 +69,8 @@ export async function pullRequestView(ctx: AppContext, pullRequest: PullRequest)
     repositoryId: pullRequest.repositoryId,
     repository: repository?.name ?? pullRequest.repositoryId,
     taskId: pullRequest.taskId,
-    title: pullRequest.title,
-    body: pullRequest.body,
+    title: visibleLine(pullRequest.title),
+    body: makeVisible(pullRequest.body),
     author: pullRequest.author,
     branch: pullRequest.branch,
     base: pullRequest.baseRef,
@@ -75,7 +78,7 @@ export async function pullRequestView(ctx: AppContext, pullRequest: PullRequest)
     baseCommit: pullRequest.baseSha,
     state: states[pullRequest.state],
     risk: pullRequest.risk,
-    riskReasons: pullRequest.riskReasons.map((reason) => reason.message),
+    riskReasons: pullRequest.riskReasons.map((reason) => makeVisible(reason.message)),
     round: pullRequest.rounds,
     maxRounds: pullRequest.maxRounds,
     reviewer: claim?.reviewer ?? null,
@@ -128,12 +131,12 @@ function verdictView(verdict: Verdict, pullRequest: PullRequest): PullRequestVie
     reviewer: verdict.reviewer,
     family: verdict.family,
     verdict: verdict.decision,
-    summary: verdict.summary,
+    summary: makeVisible(verdict.summary),
     findings: verdict.findings.map(({ file, line, text, scenario, isBlocking }) => ({
-      file,
+      file: visibleOrNull(file),
       line,
-      text,
-      scenario,
+      text: makeVisible(text),
+      scenario: visibleOrNull(scenario),
       isBlocking,
     })),
     headCommit: verdict.headSha,
@@ -200,47 +203,59 @@ function messageOf(landing: Landing, aftermath: Aftermath | null): string {
   return landing.reason ? `${landing.state}: ${landing.reason.replaceAll('_', ' ')}` : landing.state;
 }
 
-/** Longest patch of all files together that a client gets. */
-const maxDiffBytes = 4 * 1024 * 1024;
-
-/** The change as it is reviewed, file by file. */
+/** The change as it is reviewed, file by file; texts of the change come with everything invisible written out. */
 export async function diffView(ctx: AppContext, repository: Repository, pullRequest: PullRequest): Promise<DiffView> {
   const { baseSha, headSha } = pullRequest;
-  const change = await changedFiles(ctx.forge, repository, baseSha, headSha);
-  const patch = await patchOf(ctx.forge, repository, baseSha, headSha, { maxBytes: maxDiffBytes });
-  const patches = patchesByFile(patch.text);
+  const { files } = await changedFiles(ctx.forge, repository, baseSha, headSha);
+  const patches = await readFilePatches(ctx, repository, { base: baseSha, head: headSha, files });
   const human = new Map(
     pullRequest.riskReasons
       .filter((reason) => reason.needsHuman)
       .flatMap((reason) => reason.paths.map((path) => [path, reason.message] as const)),
   );
+  const hidden = patches.filter((patch) => patch.notShown !== null).length;
   return {
     number: pullRequest.number,
     baseCommit: baseSha,
     headCommit: headSha,
-    files: change.files.map((file) => ({
-      path: file.path,
-      oldPath: file.oldPath ?? null,
+    files: patches.map(({ file, text, notShown }) => ({
+      path: visibleLine(file.path),
+      oldPath: file.oldPath === undefined ? null : visibleLine(file.oldPath),
       status: file.status,
       added: file.added ?? null,
       removed: file.deleted ?? null,
       isBinary: file.isBinary,
-      patch: file.isBinary ? null : (patches.get(file.path) ?? null),
-      humanOnly: human.get(file.path) ?? null,
+      patch: text === null ? null : visiblePatch(text),
+      notShown,
+      humanOnly: visibleOrNull(human.get(file.path)),
     })),
-    isTruncated: patch.isCut,
+    isTruncated: hidden > 0,
+    reason:
+      hidden === 0
+        ? null
+        : `${hidden} of ${patches.length} files cannot be shown whole, so this is approved only by who has read them elsewhere: git --git-dir ${repository.forgeDir} diff ${baseSha.slice(0, 12)}...${headSha.slice(0, 12)}, then "--seen-whole".`,
   };
 }
 
-/** The sections of a patch by the path that they end at (for a deleted file, the one that it had). */
-export function patchesByFile(patch: string): Map<string, string> {
-  const sections = patch.split(/^(?=diff --git )/m).filter((section) => section.startsWith('diff --git '));
-  return new Map(
-    sections.map((section) => {
-      const to = /^\+\+\+ b\/(.*)$/m.exec(section)?.[1];
-      const from = /^--- a\/(.*)$/m.exec(section)?.[1];
-      const renamed = /^rename to (.*)$/m.exec(section)?.[1];
-      return [to ?? from ?? renamed ?? section, section] as const;
-    }),
-  );
+/**
+ * Refuses `not_shown_whole` for a change that no client can show whole, unless the human says that they have read it elsewhere.
+ * A yes to what was not seen is no yes (P5).
+ */
+export async function requireShownWhole(
+  ctx: AppContext,
+  repository: Repository,
+  pullRequest: PullRequest,
+  isSeenWhole: boolean,
+): Promise<Result<void>> {
+  if (isSeenWhole) return ok();
+  const diff = await diffView(ctx, repository, pullRequest);
+  return diff.isTruncated
+    ? refuse('wrong-state', 'not_shown_whole', diff.reason ?? 'The change cannot be shown whole.', {
+        files: diff.files.filter((file) => file.notShown !== null).map((file) => file.path),
+      })
+    : ok();
+}
+
+function visibleOrNull(text: string | null | undefined): string | null {
+  return text === null || text === undefined ? null : makeVisible(text);
 }

@@ -188,7 +188,8 @@ function parseRaw(records: string[]): RawEntry[] {
 function parseCounts(records: string[]): Map<string, { added: number | undefined; deleted: number | undefined }> {
   const counts = new Map<string, { added: number | undefined; deleted: number | undefined }>();
   for (let at = 0; at < records.length; at++) {
-    const [added = '', deleted = '', name = ''] = (records[at] ?? '').split('\t');
+    // A name may hold tabs itself.
+    const [, added = '', deleted = '', name = ''] = /^([^\t]*)\t([^\t]*)\t([^]*)$/.exec(records[at] ?? '') ?? [];
     // A rename prints an empty name, then the old and the new one as records of their own.
     const path = name === '' ? (records[(at += 2)] ?? '') : name;
     const toNumber = (text: string): number | undefined => (text === '-' ? undefined : Number(text));
