@@ -1,16 +1,17 @@
-import { homedir, hostname } from 'node:os';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 
 import { createAccess, createApp, ensureOperatorToken, readStoredSettings } from './app/index.ts';
 import { type InstancePaths, loadConfig } from './config/index.ts';
 import { forgeFolders, openForge, recoverForge } from './forge/index.ts';
 import { Fault, systemActor } from './kernel/index.ts';
+import { ensureNodeId } from './node-id.ts';
 import { openBarrier } from './open-barrier.ts';
 import { openLog } from './open-log.ts';
 import { bridgeOf, consoleFolder, packageVersion } from './package-files.ts';
 import { carryIn, type WallRule } from './sandbox/index.ts';
 import { startServer } from './server/index.ts';
-import { findByTokenHash } from './sessions/index.ts';
+import { adoptNode, findByTokenHash } from './sessions/index.ts';
 import { type InstanceLock, openStore, type Store } from './store/index.ts';
 
 /** What one server process is started with; the caller holds the home (`acquireInstanceLock`). */
@@ -63,6 +64,8 @@ async function serveOver(
   if (!forge.ok) throw new Fault(forge.refusal.code, forge.refusal.message);
   const barrier = await openBarrier(paths, config, log, options.rules);
   const operatorHome = env.HOME ?? homedir();
+  const nodeId = ensureNodeId(paths);
+  if (store.dialect === 'sqlite') await store.tx((tx) => adoptNode(tx, nodeId));
   const running = await createApp({
     store,
     paths,
@@ -71,7 +74,7 @@ async function serveOver(
     barrier,
     log,
     version: packageVersion,
-    nodeId: hostname(),
+    nodeId,
     bridge: bridgeOf(paths),
     carried: carryIn({ operatorHome, env, npmrcFile: join(workRoot, 'npmrc') }),
     operatorHome,

@@ -1,5 +1,11 @@
 import { systemActor } from '../kernel/index.ts';
-import { type EffectExecutor, type Reconciler, startEffects, startReconciler } from '../store/index.ts';
+import {
+  type EffectExecutor,
+  type Reconciler,
+  startEffects,
+  startHousekeeping,
+  startReconciler,
+} from '../store/index.ts';
 import { expiryIntervalMs, runExpiryOnce } from '../gate/index.ts';
 import { createBroker, type SessionContext, startSupervisor, type Supervisor } from '../sessions/index.ts';
 import { agentSideUseCases } from './agent-side/use-cases.ts';
@@ -11,7 +17,7 @@ import { decisionUseCases } from './decisions/use-cases.ts';
 import { startClaimRenewal } from './dispatch/renew-claims.ts';
 import { startDispatcher } from './dispatch/dispatch-tasks.ts';
 import { gateUseCases } from './gate/use-cases.ts';
-import { haltTopic, openHalt } from './instance/halt.ts';
+import { openHalt } from './instance/halt.ts';
 import { phaseOf } from './instance/phase-of.ts';
 import { prepareDown } from './instance/prepare-down.ts';
 import { sessionSettings } from './instance/session-settings.ts';
@@ -81,17 +87,6 @@ function createServices(ctx: AppContext): Services {
   const loops: Reconciler[] = [];
   const ends: (() => void)[] = [];
 
-  const startEffectsUnlessHalted = async (): Promise<void> => {
-    if (ctx.halt.isOn()) {
-      await effects?.stop();
-      effects = undefined;
-      return;
-    }
-    effects ??= startEffects(ctx.store, effectHandlers(ctx), {
-      onError: (error) => ctx.log.error({ err: error }, 'effects'),
-    });
-  };
-
   return {
     async start() {
       await ctx.barrier.wall?.start();
@@ -100,8 +95,14 @@ function createServices(ctx: AppContext): Services {
         onFault: (error, sessionId) => ctx.log.error({ err: error, session: sessionId }, 'supervision'),
       });
       ends.push(startClaimRenewal(ctx));
-      await startEffectsUnlessHalted();
-      ends.push(ctx.store.onWake(haltTopic, () => void startEffectsUnlessHalted()));
+      effects = startEffects(ctx.store, effectHandlers(ctx), {
+        mayTry: () => !ctx.halt.isOn(),
+        onError: (error) => ctx.log.error({ err: error }, 'effects'),
+      });
+      const housekeeping = startHousekeeping(ctx.store, {
+        onError: (error) => ctx.log.error({ err: error }, 'housekeeping'),
+      });
+      ends.push(() => void housekeeping.stop());
       loops.push(startDispatcher(ctx), startReviewCycle(ctx), startExpiry(ctx));
     },
     async stop() {

@@ -160,6 +160,17 @@ export async function bindReviewClaim(
   return ok((await readClaim(tx.db, binding.claimId)) as ReviewClaim);
 }
 
+/** Lets the live claim of a session follow it into a new generation (provider limit, takeover); the old token is void by then. */
+export async function rebindReviewClaim(tx: Tx, session: { sessionId: string; generation: number }): Promise<void> {
+  await tx.db
+    .updateTable('review_claim')
+    .set({ generation: session.generation })
+    .where('session_id', '=', session.sessionId)
+    .where('state', '=', 'live')
+    .where('generation', '<', session.generation)
+    .execute();
+}
+
 /**
  * Gives a pull request back without a verdict: `crashed`, `start_failed`, `stalled`, `no_verdict`, `evicted` count as failed
  * attempts, anything else does not (scenario 11). Nothing happens when the claim has ended (idempotent).

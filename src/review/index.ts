@@ -5,7 +5,13 @@ export { assessRisk, setRisk } from './assess-risk.ts';
 export type { ReviewerCandidate, ReviewerChoice, ReviewerQuestion, Topology } from './choose-reviewer.ts';
 export { chooseReviewer, maxAttempts, qualifies, reviewerDemand, topologyOf } from './choose-reviewer.ts';
 export type { NewClaim } from './claim-review.ts';
-export { bindReviewClaim, claimReview, readReviewHistory, releaseReviewClaim } from './claim-review.ts';
+export {
+  bindReviewClaim,
+  claimReview,
+  readReviewHistory,
+  rebindReviewClaim,
+  releaseReviewClaim,
+} from './claim-review.ts';
 export type { ClaimId, ReviewClaim } from './claim-store.ts';
 export { listClaims, readClaim, readLiveClaim } from './claim-store.ts';
 export type { PullRequestDecision } from './decide-pull-request.ts';

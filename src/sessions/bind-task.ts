@@ -4,3 +4,16 @@ import type { Tx } from '../store/index.ts';
 export async function bindTaskClaim(tx: Tx, sessionId: string, fence: number): Promise<void> {
   await tx.db.updateTable('session').set({ task_fence: fence }).where('id', '=', sessionId).execute();
 }
+
+/**
+ * Takes over every session that has not ended for this node: an embedded store has one node, whatever it was called before
+ * (a machine's name changes, its sessions do not).
+ */
+export async function adoptNode(tx: Tx, nodeId: string): Promise<void> {
+  await tx.db
+    .updateTable('session')
+    .set({ node_id: nodeId })
+    .where('ended_at', 'is', null)
+    .where('node_id', '!=', nodeId)
+    .execute();
+}

@@ -19,6 +19,8 @@ export interface Session {
   conversationId: string | null;
   /** Conversation that the next generation is to open again. */
   resumeConversationId: string | null;
+  /** Names its work folder: its own id, or that of the session whose work it goes on with. */
+  folderKey: string;
   reason: string | null;
   createdAt: number;
   endedAt: number | null;
@@ -40,6 +42,7 @@ export function toSession(row: SessionRow): Session {
     endpointId: row.endpoint_id,
     conversationId: row.conversation_id,
     resumeConversationId: row.resume_conversation_id,
+    folderKey: row.folder_key ?? row.id,
     reason: row.reason,
     createdAt: row.created_at,
     endedAt: row.ended_at,

@@ -9,13 +9,20 @@ import {
   type WorkFolder,
 } from '../../forge/index.ts';
 import { completeTask, deliverTask, pauseTask } from '../../ledger/index.ts';
-import { moveHead, openPullRequest, openPullRequestOfTask, type PullRequest } from '../../review/index.ts';
-import { markDone, type TokenHolder } from '../../sessions/index.ts';
+import {
+  enterHumanReview,
+  moveHead,
+  openPullRequest,
+  openPullRequestOfTask,
+  type PullRequest,
+} from '../../review/index.ts';
+import { findSession, markDone, type TokenHolder, toSession } from '../../sessions/index.ts';
 import { openDecision, type Schema, type Tx } from '../../store/index.ts';
 import type { CompletionView } from '../../wire/index.ts';
 import type { Caller } from '../caller.ts';
 import type { AppContext } from '../context.ts';
 import { once } from '../once.ts';
+import { humansOf } from '../review/submit-review.ts';
 import { insideOf } from '../workspace/inside.ts';
 import { findSessionFolder } from '../workspace/session-folder.ts';
 
@@ -36,8 +43,17 @@ export async function reportDone(
       ? undefined
       : await ctx.store.read.selectFrom('task').selectAll().where('id', '=', holder.taskId).executeTakeFirst();
   if (!task) return refuse('wrong-state', 'no_task', 'This session holds no task: claim one with `task_claim`.');
-  const place = await findSessionFolder(ctx, { id: holder.sessionId, role: holder.role, taskId: holder.taskId });
-  if (!place?.repository) return completeWithoutRepository(ctx, caller, holder, task);
+  const row = await findSession(ctx.store.read, holder.sessionId);
+  if (!row) return refuse('not-found', 'unknown_session', `There is no session ${holder.sessionId}.`);
+  const place = await findSessionFolder(ctx, toSession(row));
+  if (task.repository_id === null) return completeWithoutRepository(ctx, caller, holder, task);
+  if (!place?.repository) {
+    return refuse(
+      'wrong-state',
+      'work_folder_lost',
+      `The work folder of ${holder.workKey} is gone; a human has to look at it.`,
+    );
+  }
   const { folder, repository } = place;
   const facts = await inspectWorkFolder(ctx.forge, repository, folder, insideOf(ctx));
   if (!facts.ok) return facts;
@@ -48,6 +64,14 @@ export async function reportDone(
       'work_folder_dirty',
       `There are uncommitted files: ${files.slice(0, 10).join(', ')}${files.length > 10 ? ` and ${files.length - 10} more` : ''}. Commit or remove them, then report again.`,
       { files: files.slice(0, 50) },
+    );
+  }
+  if (!facts.value.isOnBranch && facts.value.ahead > 0) {
+    return refuse(
+      'wrong-state',
+      'other_branch',
+      `You are on ${facts.value.headBranch ?? 'a detached HEAD'}, but only ${folder.branch} is taken: bring your commits there, then report again.`,
+      { branch: folder.branch ?? null },
     );
   }
   const taken = await takeBranch(ctx.forge, repository, folder, insideOf(ctx));
@@ -83,13 +107,14 @@ async function deliver(
     .select(['codename', 'family'])
     .where('codename', '=', session.agent)
     .executeTakeFirstOrThrow();
+  const humans = await humansOf(ctx, repository.config.review?.humans);
   const delivered = await once(
     ctx.store,
     caller,
     'agent.done',
     { head: taken.commit, summary: work.summary },
     async (tx) => {
-      const pullRequest = await putUp(tx, ctx, caller, task, work, { base, patchId, agent });
+      const pullRequest = await putUp(tx, ctx, caller, task, work, { base, patchId, agent, humans });
       if (!pullRequest.ok) return pullRequest;
       const handed = await deliverTask(tx, {
         taskId: task.id,
@@ -115,12 +140,23 @@ async function putUp(
   caller: Caller,
   task: Schema['task'],
   work: Delivered,
-  facts: { base: string; patchId: string | undefined; agent: { codename: string; family: string } },
+  facts: { base: string; patchId: string | undefined; agent: { codename: string; family: string }; humans: string[] },
 ): Promise<Result<PullRequest>> {
   const { repository, taken, summary } = work;
   const skipRiskAssessment = skipsRisk(ctx, repository);
   const patch = facts.patchId === undefined ? {} : { patchId: facts.patchId };
   const open = await openPullRequestOfTask(tx.db, task.id);
+  if (open?.state === 'changes_requested' && open.headSha === taken.commit) {
+    // Nothing was changed on purpose: the author's reasons go to a human, not into another round (I5).
+    const entered = await enterHumanReview(tx, {
+      pullRequestId: open.id,
+      reason: 'author_disagrees',
+      humans: facts.humans,
+      detail: { answer: summary },
+      actor: caller.actor,
+    });
+    return entered.ok ? ok(open) : entered;
+  }
   if (open) {
     return moveHead(tx, {
       pullRequestId: open.id,

@@ -9,6 +9,7 @@ import {
   type PassOutcome,
   startReconciler,
   type Schema,
+  type Tx,
 } from '../../store/index.ts';
 import type { AppContext } from '../context.ts';
 import { haltTopic } from '../instance/halt.ts';
@@ -85,6 +86,8 @@ export async function dispatchTask(ctx: AppContext, task: Schema['task']): Promi
   const trusted = await requireTrust(ctx, task);
   if (!trusted.ok) return trusted;
   return ctx.store.tx(async (tx) => {
+    const going = await ctx.halt.guard(tx);
+    if (!going.ok) return going;
     const agent = await chooseAuthor(tx.db, task);
     if (!agent)
       return refuse(
@@ -113,10 +116,27 @@ export async function dispatchTask(ctx: AppContext, task: Schema['task']): Promi
         projectId: task.project_id,
         taskId: task.id,
         taskFence: claim.value.fence,
+        ...(await folderToGoOnIn(tx, task.id)),
       },
     );
     return started.ok ? ok({ sessionId: started.value.value.session_id }) : started;
   });
+}
+
+/** A task whose session was stopped by a human goes on in that session's folder; after a failed attempt it begins in a new one. */
+async function folderToGoOnIn(tx: Tx, taskId: string): Promise<{ folderKey?: string }> {
+  const last = await tx.db
+    .selectFrom('session')
+    .select(['id', 'folder_key', 'state'])
+    .where('task_id', '=', taskId)
+    .where('role', '=', 'author')
+    .orderBy('created_at', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  if (last?.state !== 'ABORTED') return {};
+  const key = last.folder_key ?? last.id;
+  const folder = await tx.db.selectFrom('work_folder').select('state').where('owner_key', '=', key).executeTakeFirst();
+  return folder && folder.state !== 'removed' ? { folderKey: key } : {};
 }
 
 async function requireTrust(ctx: AppContext, task: Schema['task']): Promise<Result<undefined>> {

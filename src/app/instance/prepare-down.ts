@@ -8,6 +8,7 @@ import { awaitSavedWork } from '../workspace/save-session-work.ts';
 export function prepareDown(ctx: AppContext, supervisor: () => Supervisor): InstanceUseCases['prepareDown'] {
   return async (caller, { stopAgents }) => {
     if (stopAgents) {
+      ctx.halt.beginClosing();
       const stopped = await supervisor().stopAll({ actor: caller.actor, reason: 'down --stop-agents' });
       await Promise.all(stopped.map(({ sessionId }) => awaitSavedWork(ctx, sessionId)));
       await (await ctx.barrier.wall?.wall())?.stop();

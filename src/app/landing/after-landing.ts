@@ -3,7 +3,7 @@ import { fastForwardOperator, markWorkFolder, removeWorkFolder, repositoryById }
 import { readLanding, readPullRequest, recordAftermath } from '../../review/index.ts';
 import type { AppContext } from '../context.ts';
 import { insideOf } from '../workspace/inside.ts';
-import { findAuthorFolder } from '../workspace/open-author-folder.ts';
+import { foldersOfTask } from '../workspace/open-author-folder.ts';
 
 /** The effect that does what follows a landing outside the store. */
 export const afterLandingEffect = 'landing.after';
@@ -31,18 +31,19 @@ export async function followLanding(ctx: AppContext, landed: { landingId: string
   const task = pullRequest?.taskId
     ? await ctx.store.read
         .selectFrom('task')
-        .select(['id', 'attempts', 'status'])
+        .select(['id', 'status'])
         .where('id', '=', pullRequest.taskId)
         .executeTakeFirst()
     : undefined;
-  const folder = task?.status === 'done' ? await findAuthorFolder(ctx, task) : undefined;
-  if (!folder) return;
-  const removed = await removeWorkFolder(ctx.forge, repository, folder, insideOf(ctx));
-  if (!removed.ok) return; // something in it is nowhere else: it stays
-  const { rescueRefs } = removed.value;
-  await ctx.store.tx((tx) =>
-    markWorkFolder(tx, { ownerKey: folder.ownerKey, state: 'removed', rescueRefs, actor: systemActor('landing') }),
-  );
+  if (task?.status !== 'done') return;
+  for (const folder of await foldersOfTask(ctx, task.id)) {
+    const removed = await removeWorkFolder(ctx.forge, repository, folder, insideOf(ctx));
+    if (!removed.ok) continue; // something in it is nowhere else: it stays
+    const { rescueRefs } = removed.value;
+    await ctx.store.tx((tx) =>
+      markWorkFolder(tx, { ownerKey: folder.ownerKey, state: 'removed', rescueRefs, actor: systemActor('landing') }),
+    );
+  }
 }
 
 async function bringAlong(

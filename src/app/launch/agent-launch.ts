@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 
 import type { WorkFolder } from '../../forge/index.ts';
+import { Fault } from '../../kernel/index.ts';
 import { readOnlyPaths, type Repository, workFolderEnvironment } from '../../forge/index.ts';
 import {
   type AgentNeeds,
@@ -11,7 +12,14 @@ import {
   type Sandbox,
   type SandboxProfile,
 } from '../../sandbox/index.ts';
-import { type AgentProfile, type LaunchPlan, profileForCommand, type Session } from '../../sessions/index.ts';
+import {
+  type AgentProfile,
+  driverFor,
+  type LaunchPlan,
+  type McpServerSpec,
+  profileForCommand,
+  type Session,
+} from '../../sessions/index.ts';
 import type { Schema } from '../../store/index.ts';
 import type { AppContext } from '../context.ts';
 import { insideOf, nestedRepositories } from '../workspace/inside.ts';
@@ -25,6 +33,8 @@ export interface AgentPlace {
   /** Left out for work without a repository. */
   repository?: Repository;
   access: 'read-write' | 'read-only';
+  /** More paths to be shown read-only. */
+  readOnly?: readonly string[];
   firstPrompt?: string;
   conversationId?: string;
   env?: Readonly<Record<string, string>>;
@@ -39,27 +49,42 @@ export async function planAgent(
 ): Promise<LaunchPlan> {
   const { sandbox } = insideOf(ctx);
   const profile = profileOf(agent);
-  const program = agentProgramOf(profile.command[0] ?? '') ?? agentProgramOf(profile.name);
+  const driver = driverFor(profile);
+  if (driver.asksNobody && !sandbox.holds)
+    throw new Fault(
+      'unsafe_mode',
+      `${agent.codename} asks nobody before it acts; it starts only where a sandbox holds. Use the driver acp, or set up the sandbox.`,
+    );
+  const program =
+    agentProgramOf(profile.command[0] ?? '') ?? agentProgramOf(profile.name) ?? agentProgramOf(profile.driver);
   const needs = program === undefined ? undefined : agentNeeds[program];
   const network = await openNetwork(ctx, session.id, needs?.rules ?? []);
   const socket = join(sandbox.driver === 'none' ? ctx.bridge.socketFolder : ctx.bridge.insideFolder, 'sock');
   const [bridgeProgram = '', ...bridgeArgs] = ctx.bridge.command;
+  const mcpServers = (variables: Readonly<Record<string, string>>): McpServerSpec[] => [
+    { name: 'chantier', command: bridgeProgram, args: bridgeArgs, env: { ...variables, CHANTIER_SOCKET: socket } },
+  ];
+  const started =
+    sandbox.holds && profile.sandboxedMode !== undefined ? { ...profile, mode: profile.sandboxedMode } : profile;
   return {
-    profile:
-      sandbox.holds && profile.sandboxedMode !== undefined ? { ...profile, mode: profile.sandboxedMode } : profile,
+    profile: started,
     cwd: place.folder.clone,
     wrap: async (variables, stateFolder) => {
       const env = environmentOf(ctx, session, agent, profile, needs, place, { ...variables, CHANTIER_SOCKET: socket });
       const logIn = program === undefined ? {} : await prepareLogIn(ctx, sandbox, program, place.folder.home);
+      const command =
+        driver.commandFor?.(started, {
+          resume: place.conversationId ?? session.resumeConversationId,
+          mcpServers: mcpServers(variables),
+          ownSandboxOff: sandbox.holds ? (needs?.ownSandboxOff.arguments ?? []) : [],
+        }) ?? profile.command;
       return sandbox.wrap(
         { ...sandboxProfile(ctx, place, env, network, profile.command), ...logIn },
-        profile.command,
+        command,
         stateFolder,
       );
     },
-    mcpServers: (variables) => [
-      { name: 'chantier', command: bridgeProgram, args: bridgeArgs, env: { ...variables, CHANTIER_SOCKET: socket } },
-    ],
+    mcpServers,
     ...(place.firstPrompt === undefined ? {} : { firstPrompt: place.firstPrompt }),
     ...(place.conversationId === undefined ? {} : { conversationId: place.conversationId }),
   };
@@ -68,8 +93,7 @@ export async function planAgent(
 /** The driver profile of a registered agent: a known one where the program is known, its own command always. */
 export function profileOf(agent: Schema['agent']): AgentProfile {
   const command = JSON.parse(agent.command ?? '[]') as string[];
-  const driver = agent.driver === 'command' ? ('command' as const) : ('acp' as const);
-  return profileForCommand({ name: agent.codename, driver, command, family: agent.family ?? 'unknown' });
+  return profileForCommand({ name: agent.codename, driver: agent.driver, command, family: agent.family ?? 'unknown' });
 }
 
 function environmentOf(
@@ -139,6 +163,7 @@ function sandboxProfile(
     home: place.folder.home,
     readOnly: [
       ...forge,
+      ...(place.readOnly ?? []),
       ...ctx.carried.readOnly,
       ...ctx.bridge.readOnly,
       ...agentFiles(command, [ctx.operatorHome, ctx.paths.home]),

@@ -1,6 +1,12 @@
 import { ok, refuse, type Result } from '../../kernel/index.ts';
 import { repositoryById, configuredEnvironment, type Repository } from '../../forge/index.ts';
-import { listFeedback, openPullRequestOfTask, type PullRequest, readPullRequest } from '../../review/index.ts';
+import {
+  listFeedback,
+  openPullRequestOfTask,
+  type PullRequest,
+  readPullRequest,
+  rebindReviewClaim,
+} from '../../review/index.ts';
 import type { LaunchPlan, Session } from '../../sessions/index.ts';
 import type { Schema } from '../../store/index.ts';
 import { authorBrief } from '../briefs/author-brief.ts';
@@ -18,6 +24,7 @@ import { planAgent } from './agent-launch.ts';
 export async function planLaunch(ctx: AppContext, session: Session): Promise<Result<LaunchPlan>> {
   const sandbox = requireSandbox(ctx);
   if (!sandbox.ok) return sandbox;
+  if (ctx.halt.isOn()) return refuse('wrong-state', 'halted', 'Everything was stopped; nothing is launched.');
   const agent = await ctx.store.read
     .selectFrom('agent')
     .selectAll()
@@ -41,7 +48,7 @@ async function planAuthor(ctx: AppContext, session: Session, agent: Schema['agen
   const sandbox = requireSandbox(ctx);
   if (!sandbox.ok) return sandbox;
   if (!repository) {
-    const folder = await makePlainFolder(ctx, task, sandbox.value);
+    const folder = await makePlainFolder(ctx, session.folderKey, sandbox.value);
     const brief = authorBrief({ workKey: session.workKey, title: task.title, request: requestOf(task), checks: [] });
     return ok(
       await planAgent(ctx, session, agent, { kind: 'author', folder, access: 'read-write', firstPrompt: brief }),
@@ -85,6 +92,7 @@ async function planReviewer(ctx: AppContext, session: Session, agent: Schema['ag
   const repository = await repositoryById(ctx.store.read, pullRequest.repositoryId);
   if (!repository)
     return refuse('not-found', 'repository_not_found', `There is no repository ${pullRequest.repositoryId}.`);
+  await ctx.store.tx((tx) => rebindReviewClaim(tx, { sessionId: session.id, generation: session.generation }));
   const review = await openReviewFolder(ctx, session, repository, {
     head: pullRequest.headSha,
     base: pullRequest.baseSha,
@@ -113,6 +121,7 @@ async function planReviewer(ctx: AppContext, session: Session, agent: Schema['ag
       folder: review.folder,
       repository,
       access: 'read-only',
+      readOnly: [review.patchPath],
       firstPrompt,
     }),
   );

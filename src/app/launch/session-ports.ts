@@ -3,7 +3,7 @@ import { removeWorkFolder, markWorkFolder } from '../../forge/index.ts';
 import { closeSessionCalls } from '../../gate/index.ts';
 import { releaseClaim } from '../../ledger/index.ts';
 import { pullRequestsTopic, releaseReviewClaim } from '../../review/index.ts';
-import type { Session, SessionEnd, SessionPorts } from '../../sessions/index.ts';
+import { findSession, type Session, type SessionEnd, type SessionPorts } from '../../sessions/index.ts';
 import { enqueueEffect, type Tx, voidDecisions } from '../../store/index.ts';
 import type { AppContext } from '../context.ts';
 import { insideOf } from '../workspace/inside.ts';
@@ -40,18 +40,14 @@ export function createSessionPorts(ctx: () => AppContext): SessionPorts {
       if (call) await voidDecisions(tx, { subjectId: call.subject_id }, reason);
     },
     async onTurnEnded(tx, session, stopReason) {
-      const turns = await tx.db
-        .selectFrom('effect')
-        .select((eb) => eb.fn.countAll().as('count'))
-        .where('key', 'like', `turn:${session.id}:${session.generation}:%`)
-        .executeTakeFirstOrThrow();
+      const row = await findSession(tx.db, session.id);
       await enqueueEffect(tx, {
-        key: `turn:${session.id}:${session.generation}:${Number(turns.count) + 1}`,
+        key: `turn:${session.id}:${session.generation}:${row?.journal_offset ?? 0}`,
         kind: turnEndedEffect,
         payload: { sessionId: session.id, generation: session.generation, stopReason },
       });
     },
-    afterEnded: (session, how) => clearUp(ctx(), session, how),
+    afterEnded: (session) => clearUp(ctx(), session),
   };
 }
 
@@ -82,14 +78,14 @@ function reviewEnd(how: SessionEnd): string {
 }
 
 /** When every process is gone: unsaved work into rescue refs, network closed, folders that nobody needs removed. */
-async function clearUp(ctx: AppContext, session: Session, how: SessionEnd): Promise<void> {
+async function clearUp(ctx: AppContext, session: Session): Promise<void> {
   await closeNetwork(ctx, session.id);
   for (const program of agentPrograms)
     await returnCredentials({ program, operatorHome: ctx.operatorHome, store: credentialStore(ctx) });
   const place = await findSessionFolder(ctx, session);
   if (!place?.repository) return;
   if (session.role === 'author') {
-    if (how.state !== 'DONE') await saveSessionWork(ctx, session.id);
+    await saveSessionWork(ctx, session.id);
     return;
   }
   const removed = await removeWorkFolder(ctx.forge, place.repository, place.folder, insideOf(ctx));

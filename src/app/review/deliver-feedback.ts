@@ -64,6 +64,8 @@ async function followUp(
   resume: boolean,
 ): Promise<Result<undefined>> {
   return ctx.store.tx(async (tx) => {
+    const going = await ctx.halt.guard(tx);
+    if (!going.ok) return going;
     const task = await tx.db
       .selectFrom('task')
       .selectAll()
@@ -90,6 +92,7 @@ async function followUp(
         projectId: task.project_id,
         taskId: task.id,
         taskFence: claim.value.fence,
+        folderKey: last.folder_key ?? last.id,
         ...(conversation === null ? {} : { resumeConversationId: conversation }),
       },
     );

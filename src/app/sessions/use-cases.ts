@@ -146,6 +146,8 @@ async function startByHand(
   const allowed = await whyNothingStarts(ctx);
   if (!allowed.ok) return allowed;
   const started = await ctx.store.tx(async (tx) => {
+    const going = await ctx.halt.guard(tx);
+    if (!going.ok) return going;
     const task = await findTask(tx.db, request.workKey);
     const agent =
       request.agent ??

@@ -1,4 +1,4 @@
-import { newShortId, ok, refuse, type Result } from '../../kernel/index.ts';
+import { digestOf, newShortId, ok, refuse, type Result } from '../../kernel/index.ts';
 import { detectRepository, type Repository, snapshotChanges, type DetectedRepository } from '../../forge/index.ts';
 import { createProject, findAgent, proposeCodename, showJob, showProject } from '../../ledger/index.ts';
 import type { RunRequest, RunView } from '../../wire/index.ts';
@@ -8,7 +8,6 @@ import { whyNothingStarts } from '../dispatch/dispatch-tasks.ts';
 import { once } from '../once.ts';
 import { findRepository, registerCheckout, settleTrust } from '../repositories/register-repository.ts';
 import { syncBase } from '../repositories/sync-base.ts';
-import { changesKey } from '../workspace/open-author-folder.ts';
 import { jobView, projectView, taskView } from './views.ts';
 
 /**
@@ -38,13 +37,11 @@ export async function runRequest(ctx: AppContext, caller: Caller, request: RunRe
   if (!settled.ok) return settled;
   const synced = await syncBase(ctx, repository);
   if (!synced.ok) return synced;
-  const created = await createWork(ctx, caller, request, repository);
+  const start = await startOf(ctx, caller, request, repository);
+  if (!start.ok) return start;
+  const created = await createWork(ctx, caller, request, repository, start.value);
   if (!created.ok) return created;
   const { projectId, jobId, taskId, warnings } = created.value;
-  if (request.withChanges) {
-    const snapshot = await snapshotChanges(ctx.forge, repository, changesKey(taskId));
-    if (!snapshot.ok && snapshot.refusal.code !== 'nothing_to_snapshot') return snapshot;
-  }
   await ctx.store.tx(async (tx) => tx.wake('tasks', taskId));
   const view = await runView(ctx, { projectId, jobId, taskId });
   const { staged, unstaged, untracked } = detected.dirty;
@@ -79,6 +76,7 @@ async function createWork(
   caller: Caller,
   request: RunRequest,
   repository: Repository,
+  base: string,
 ): Promise<Result<{ projectId: string; jobId: string; taskId: string; warnings: string[] }>> {
   const title = request.title ?? titleOf(request.request);
   return once(ctx.store, caller, 'run', request, async (tx) => {
@@ -91,7 +89,7 @@ async function createWork(
         title,
         request: request.request,
         repository_id: repository.id,
-        base: repository.base,
+        base,
         ...(request.agent === undefined ? {} : { assignee: request.agent }),
       },
     };
@@ -100,6 +98,20 @@ async function createWork(
     const { project_id: projectId, job_id: jobId, task_id: taskId, warnings } = created.value;
     return ok({ projectId: projectId!, jobId: jobId!, taskId: taskId!, warnings });
   });
+}
+
+/** What the work starts from: the base, or a snapshot of the uncommitted work, taken before anything can be dispatched. */
+async function startOf(
+  ctx: AppContext,
+  caller: Caller,
+  request: RunRequest,
+  repository: Repository,
+): Promise<Result<string>> {
+  if (!request.withChanges) return ok(repository.base);
+  const key = `run-${digestOf({ scope: caller.scope, key: caller.idempotencyKey }).slice(0, 24)}`;
+  const snapshot = await snapshotChanges(ctx.forge, repository, key);
+  if (snapshot.ok) return ok(snapshot.value.ref);
+  return snapshot.refusal.code === 'nothing_to_snapshot' ? ok(repository.base) : snapshot;
 }
 
 /** The first line of the request, at most 120 characters. */

@@ -32,6 +32,7 @@ import { once } from '../once.ts';
 import { findRepository } from '../repositories/register-repository.ts';
 import { addAgent, listAgentViews } from './agents.ts';
 import { runRequest } from './run-request.ts';
+import { endWorkOf } from './end-work.ts';
 import { jobView, projectView, taskView } from './views.ts';
 
 /** Projects, jobs, tasks and agents, over the ledger. */
@@ -165,7 +166,7 @@ export function workUseCases(ctx: AppContext): WorkUseCases {
       return ok(await Promise.all(rows.map((row) => taskView(ctx, row))));
     },
     updateTask: (caller, name, change) =>
-      changeTask(caller, name, 'task.update', change, (tx, task) => applyChange(tx, caller, task, change)),
+      changeTask(caller, name, 'task.update', change, (tx, task) => applyChange(tx, ctx, caller, task, change)),
     completeTask: (caller, name, reason) =>
       changeTask(caller, name, 'task.complete', reason, (tx, task) =>
         completeTask(tx, {
@@ -214,7 +215,13 @@ export function workUseCases(ctx: AppContext): WorkUseCases {
 }
 
 /** Fields first, then the state: a change that is refused in part changes nothing. */
-async function applyChange(tx: Tx, caller: Caller, task: TaskRow, change: TaskChange): Promise<Result<unknown>> {
+async function applyChange(
+  tx: Tx,
+  ctx: AppContext,
+  caller: Caller,
+  task: TaskRow,
+  change: TaskChange,
+): Promise<Result<unknown>> {
   const { status, reason, ...fields } = change;
   const changes = { ...taskPayload(fields), ...(fields.assignee === null ? { assignee: null } : {}) };
   let current: Result<TaskRow> = ok(task);
@@ -224,7 +231,10 @@ async function applyChange(tx: Tx, caller: Caller, task: TaskRow, change: TaskCh
   }
   if (status === undefined || status === current.value.status) return current;
   const wish = { taskId: task.id, actor: caller.actor, ...(reason === undefined ? {} : { reason }) };
-  if (status === 'cancelled') return cancelTask(tx, wish);
+  if (status === 'cancelled') {
+    const ended = await endWorkOf(tx, ctx, { taskId: task.id }, caller.actor);
+    return ended.ok ? cancelTask(tx, wish) : ended;
+  }
   return status === 'paused' ? pauseTask(tx, wish) : resumeTask(tx, wish);
 }
 

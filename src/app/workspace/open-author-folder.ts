@@ -1,6 +1,5 @@
-import { ok, type Result, systemActor } from '../../kernel/index.ts';
+import { ok, refuse, type Result, systemActor } from '../../kernel/index.ts';
 import {
-  baseTip,
   branchName,
   createWorkFolder,
   type GitIdentity,
@@ -23,15 +22,8 @@ import { insideOf } from './inside.ts';
 
 const actor = systemActor('work-folders');
 
-/** Name of an author's folder: one for each attempt at a task, shared by the sessions that go on with it. */
-export function authorFolderKey(task: Pick<Schema['task'], 'id' | 'attempts'>): string {
-  return `task-${task.id}-a${task.attempts}`;
-}
-
-/** Ref that holds the operator's uncommitted work of a task that was started with `--with-changes`. */
-export function changesKey(taskId: string): string {
-  return `task-${taskId}`;
-}
+/** Where the refs of `--with-changes` live; a task's `base` names one when it starts from the operator's uncommitted work. */
+export const changesRefs = 'refs/chantier/changes/';
 
 /** Who commits in an author's folder. */
 export function authorIdentity(agent: string): GitIdentity {
@@ -49,13 +41,14 @@ export async function openAuthorFolder(
   repository: Repository,
 ): Promise<Result<WorkFolder>> {
   const inside = insideOf(ctx);
-  const ownerKey = authorFolderKey(task);
+  const ownerKey = session.folderKey;
   let row = await workFolderByOwner(ctx.store.read, ownerKey);
   if (!row) {
     const synced = await syncBase(ctx, repository);
     if (!synced.ok) return synced;
-    const changes = await resolveRef(ctx.forge, repository, `refs/chantier/changes/${changesKey(task.id)}`);
-    const startCommit = changes ?? synced.value.base;
+    const start = await startOf(ctx, repository, task, synced.value.base);
+    if (!start.ok) return start;
+    const startCommit = start.value;
     const path = workFolderAt(ctx.forge, {
       ownerKey,
       repositoryId: repository.id,
@@ -106,16 +99,33 @@ export async function openAuthorFolder(
   return prepared.ok ? ok(folder) : prepared;
 }
 
-/** The folder of an author as recorded; `undefined` when there is none or it was removed. */
-export async function findAuthorFolder(
+/** The base tip, or the operator's uncommitted work where the task was started with it. */
+async function startOf(
   ctx: AppContext,
-  task: Pick<Schema['task'], 'id' | 'attempts'>,
-): Promise<WorkFolder | undefined> {
-  const row = await workFolderByOwner(ctx.store.read, authorFolderKey(task));
-  return row && row.state !== 'removed' ? workFolderAt(ctx.forge, row) : undefined;
+  repository: Repository,
+  task: Schema['task'],
+  base: string,
+): Promise<Result<string>> {
+  if (!task.base?.startsWith(changesRefs)) return ok(base);
+  const changes = await resolveRef(ctx.forge, repository, task.base);
+  if (changes) return ok(changes);
+  return refuse(
+    'not-found',
+    'changes_lost',
+    `The snapshot ${task.base} that task ${task.codename} starts from is gone; run the request again.`,
+  );
 }
 
-/** The commit that new work starts from. */
-export async function currentBase(ctx: AppContext, repository: Repository): Promise<string | undefined> {
-  return baseTip(ctx.forge, repository);
+/** The folders of a task's author sessions that were not removed, newest first. */
+export async function foldersOfTask(ctx: AppContext, taskId: string): Promise<WorkFolder[]> {
+  const sessions = await ctx.store.read
+    .selectFrom('session')
+    .select(['id', 'folder_key'])
+    .where('task_id', '=', taskId)
+    .where('role', '=', 'author')
+    .orderBy('created_at', 'desc')
+    .execute();
+  const keys = [...new Set(sessions.map((session) => session.folder_key ?? session.id))];
+  const rows = await Promise.all(keys.map((key) => workFolderByOwner(ctx.store.read, key)));
+  return rows.flatMap((row) => (row && row.state !== 'removed' ? [workFolderAt(ctx.forge, row)] : []));
 }

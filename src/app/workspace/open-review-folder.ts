@@ -14,7 +14,7 @@ import {
   workFolderEnvironment,
   workFolderProfile,
 } from '../../forge/index.ts';
-import { giveToOwner, runInSandbox } from '../../sandbox/index.ts';
+import { runInSandbox } from '../../sandbox/index.ts';
 import type { Session } from '../../sessions/index.ts';
 import type { AppContext } from '../context.ts';
 import { authorIdentity } from './open-author-folder.ts';
@@ -72,7 +72,7 @@ export async function openReviewFolder(
     branch: undefined,
     startCommit: change.head,
   }).root;
-  await ctx.store.tx((tx) =>
+  const recorded = await ctx.store.tx((tx) =>
     recordWorkFolder(tx, {
       repositoryId: repository.id,
       ownerKey,
@@ -91,12 +91,13 @@ export async function openReviewFolder(
   });
   const facts = await changedFiles(ctx.forge, repository, change.base, change.head);
   const restored = facts.files.map((file) => file.path).filter(isAgentInstruction);
-  if (restored.length > 0) await restoreFromBase(ctx, repository, folder, facts.mergeBase, restored);
+  if (restored.length > 0 && recorded.state !== 'ready')
+    await restoreFromBase(ctx, repository, folder, facts.mergeBase, restored);
   const whole = await patchOf(ctx.forge, repository, change.base, change.head, { maxBytes: 16 * 1024 * 1024 });
-  const patchPath = join(folder.home, 'review', 'change.patch');
-  await mkdir(join(folder.home, 'review'), { recursive: true, mode: 0o755 });
+  // Beside the clone, where no sandbox lets its agent write: a relaunched reviewer cannot have put a link there.
+  const patchPath = join(folder.root, 'review', 'change.patch');
+  await mkdir(join(folder.root, 'review'), { recursive: true, mode: 0o755 });
   await writeFile(patchPath, whole.text, { mode: 0o644 });
-  if (inside.sandbox.owner) await giveToOwner(inside.sandbox.owner, [join(folder.home, 'review')]);
   await ctx.store.tx((tx) => markWorkFolder(tx, { ownerKey, state: 'ready', actor }));
   return {
     folder,

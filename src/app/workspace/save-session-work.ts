@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { systemActor } from '../../kernel/index.ts';
 import { recordRescue, saveWork, workFolderByOwner } from '../../forge/index.ts';
+import { findSession, toSession } from '../../sessions/index.ts';
 import type { AppContext } from '../context.ts';
 import { insideOf } from './inside.ts';
 import { findSessionFolder } from './session-folder.ts';
@@ -11,9 +12,9 @@ import { findSessionFolder } from './session-folder.ts';
  * stays. Gives the refs; reviewers' folders hold no work.
  */
 export async function saveSessionWork(ctx: AppContext, sessionId: string): Promise<string[]> {
-  const row = await ctx.store.read.selectFrom('session').selectAll().where('id', '=', sessionId).executeTakeFirst();
+  const row = await findSession(ctx.store.read, sessionId);
   if (!row || row.role !== 'author') return [];
-  const place = await findSessionFolder(ctx, { id: sessionId as never, role: row.role, taskId: row.task_id });
+  const place = await findSessionFolder(ctx, toSession(row));
   if (!place?.repository) return [];
   const { folder, repository } = place;
   const saved = await saveWork(ctx.forge, repository, folder, insideOf(ctx));
@@ -39,15 +40,10 @@ const savedWithinMs = 10_000;
 export async function awaitSavedWork(ctx: AppContext, sessionId: string): Promise<string[]> {
   const giveUpAt = ctx.store.clock.monotonic() + savedWithinMs;
   for (;;) {
-    const row = await ctx.store.read
-      .selectFrom('session')
-      .select(['role', 'task_id', 'wound_up_at'])
-      .where('id', '=', sessionId)
-      .executeTakeFirst();
+    const row = await findSession(ctx.store.read, sessionId);
     if (!row || row.role !== 'author') return [];
     if (row.wound_up_at !== null || ctx.store.clock.monotonic() > giveUpAt) {
-      const place = await findSessionFolder(ctx, { id: sessionId as never, role: row.role, taskId: row.task_id });
-      const recorded = place ? await workFolderByOwner(ctx.store.read, place.folder.ownerKey) : undefined;
+      const recorded = await workFolderByOwner(ctx.store.read, toSession(row).folderKey);
       return recorded?.rescueRefs ?? [];
     }
     await sleep(100);

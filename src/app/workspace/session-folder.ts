@@ -7,7 +7,6 @@ import {
 } from '../../forge/index.ts';
 import type { Session } from '../../sessions/index.ts';
 import type { AppContext } from '../context.ts';
-import { findAuthorFolder } from './open-author-folder.ts';
 import { plainFolder } from './plain-folder.ts';
 
 /** Where a session works. */
@@ -17,24 +16,25 @@ export interface SessionFolder {
   repository?: Repository;
 }
 
-/** The folder of a session as it stands; `undefined` when there is none any more. */
+/** The folder of a session as it stands; `undefined` when there is none any more. It follows from the session alone, whatever became of its task. */
 export async function findSessionFolder(
   ctx: AppContext,
-  session: Pick<Session, 'id' | 'role' | 'taskId'>,
+  session: Pick<Session, 'role' | 'taskId' | 'folderKey'>,
 ): Promise<SessionFolder | undefined> {
-  if (session.role === 'author') return authorFolder(ctx, session);
-  const row = await workFolderByOwner(ctx.store.read, session.id);
-  if (!row || row.state === 'removed') return undefined;
-  const repository = await repositoryById(ctx.store.read, row.repositoryId);
-  return repository ? { folder: workFolderAt(ctx.forge, row), repository } : undefined;
+  const row = await workFolderByOwner(ctx.store.read, session.folderKey);
+  if (row) {
+    const repository = row.state === 'removed' ? undefined : await repositoryById(ctx.store.read, row.repositoryId);
+    return repository ? { folder: workFolderAt(ctx.forge, row), repository } : undefined;
+  }
+  return (await worksWithoutRepository(ctx, session)) ? { folder: plainFolder(ctx, session.folderKey) } : undefined;
 }
 
-async function authorFolder(ctx: AppContext, session: Pick<Session, 'taskId'>): Promise<SessionFolder | undefined> {
-  if (!session.taskId) return undefined;
-  const task = await ctx.store.read.selectFrom('task').selectAll().where('id', '=', session.taskId).executeTakeFirst();
-  if (!task) return undefined;
-  if (!task.repository_id) return { folder: plainFolder(ctx, task) };
-  const folder = await findAuthorFolder(ctx, task);
-  const repository = await repositoryById(ctx.store.read, task.repository_id);
-  return folder && repository ? { folder, repository } : undefined;
+async function worksWithoutRepository(ctx: AppContext, session: Pick<Session, 'role' | 'taskId'>): Promise<boolean> {
+  if (session.role !== 'author' || !session.taskId) return false;
+  const task = await ctx.store.read
+    .selectFrom('task')
+    .select('repository_id')
+    .where('id', '=', session.taskId)
+    .executeTakeFirst();
+  return task !== undefined && task.repository_id === null;
 }

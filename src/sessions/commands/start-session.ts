@@ -24,6 +24,8 @@ export interface StartRequest {
   pullRequestId?: string;
   /** Conversation of an earlier session that this one goes on with. */
   resumeConversationId?: string;
+  /** Work folder of an earlier session to go on in; left out: a new one. */
+  folderKey?: string;
 }
 
 /**
@@ -126,6 +128,7 @@ async function insertSession(
       node_id: ctx.nodeId,
       conversation_id: null,
       resume_conversation_id: request.resumeConversationId ?? null,
+      folder_key: request.folderKey ?? null,
       journal_offset: 0,
       pid: null,
       pid_started: null,

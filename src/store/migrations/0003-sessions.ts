@@ -26,6 +26,7 @@ export const sessions: Migration = {
         node_id TEXT NOT NULL,
         conversation_id TEXT,
         resume_conversation_id TEXT,
+        folder_key TEXT,
         journal_offset BIGINT NOT NULL DEFAULT 0 CHECK (journal_offset >= 0),
         pid BIGINT,
         pid_started TEXT,

@@ -28,6 +28,8 @@ export interface SessionRow {
   conversation_id: string | null;
   /** Conversation that the next generation opens again instead of a new one. */
   resume_conversation_id: string | null;
+  /** Work folder that this session goes on in; null = one of its own, named by its id. */
+  folder_key: string | null;
   /** Bytes of the generation's journal whose events are in the store. */
   journal_offset: number;
   pid: number | null;
