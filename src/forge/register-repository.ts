@@ -1,26 +1,49 @@
 import { join } from 'node:path';
 
-import { type Actor, canonicalJson, newId, ok, refuse, type RepositoryId, type Result } from '../kernel/index.ts';
+import {
+  type Actor,
+  canonicalJson,
+  type Json,
+  newId,
+  ok,
+  refuse,
+  type RepositoryId,
+  type Result,
+} from '../kernel/index.ts';
 import type { Tx } from '../store/index.ts';
 import type { DetectedRepository } from './detect-repository.ts';
-import type { Repository } from './repository.ts';
+import type { ConfigSource, Repository } from './repository.ts';
 import { configDigest, type RepositoryConfig } from './repository-config.ts';
-import { repositoryById, repositoryByPath } from './repository-store.ts';
+import { repositoryById } from './repository-store.ts';
+
+/** What an operator said about a repository; what is left out is read from the checkout. */
+export interface OwnWords {
+  setup?: string[][];
+  checks?: RepositoryConfig['checks'];
+}
 
 /**
- * Registers a detected checkout; registered again with the same path it gives the one that is there (its configuration is
- * refreshed, its base stays). `forgeFolder` is the folder of all bare repositories.
+ * Registers a detected checkout; registered again with the same path it gives the one that is there, its base as it was, and
+ * takes in what the checkout says now. The operator's own words are kept over that (design section 8) until others are said.
+ * What is new waits for trust: the trusted configuration goes on. `forgeFolder` is the folder of all bare repositories.
  */
 export async function registerRepository(
   tx: Tx,
-  request: { detected: DetectedRepository; forgeFolder: string; actor: Actor },
+  request: { detected: DetectedRepository; words?: OwnWords; forgeFolder: string; actor: Actor },
 ): Promise<Result<Repository>> {
   const { detected, actor } = request;
-  const known = await repositoryByPath(tx.db, detected.checkout.top);
-  if (known)
-    return configureRepository(tx, { id: known.id, config: detected.config, source: detected.configSource, actor });
+  const known = await tx.db
+    .selectFrom('repository')
+    .select(['id', 'own_words'])
+    .where('operator_path', '=', detected.checkout.top)
+    .executeTakeFirst();
+  const kept = known?.own_words ? (JSON.parse(known.own_words) as OwnWords) : {};
+  const words = { ...kept, ...request.words };
+  const latest = withOwnWords(detected, words);
+  if (known) return configureRepository(tx, { id: known.id, ...latest, words, actor });
   const id = newId<RepositoryId>();
   const remote = detected.remotes[0];
+  const digest = configDigest(latest.config);
   await tx.db
     .insertInto('repository')
     .values({
@@ -34,9 +57,12 @@ export async function registerRepository(
       remote_url: remote?.url ?? null,
       forge_dir: join(request.forgeFolder, `${id}.git`),
       next_branch_number: 1,
-      config: canonicalJson(detected.config),
-      config_source: detected.configSource,
-      config_digest: detected.configDigest,
+      config: canonicalJson(latest.config),
+      config_source: latest.source,
+      config_digest: digest,
+      own_words: wordsColumn(words),
+      trusted_config: null,
+      trusted_source: null,
       trusted_digest: null,
       trusted_by: null,
       trusted_at: null,
@@ -44,21 +70,27 @@ export async function registerRepository(
       updated_at: tx.now,
     })
     .execute();
-  const facts = { mode: detected.mode, digest: detected.configDigest, baseCommit: detected.baseCommit };
+  const facts = { mode: detected.mode, digest, baseCommit: detected.baseCommit };
   await tx.emit({ kind: 'repository.registered', actor, subject: { kind: 'repository', id }, facts });
   return readBack(tx, id);
 }
 
 /**
- * Sets the configuration (from the base tip, or as the operator answered). A digest that differs from the trusted one needs
- * trust again. Nothing happens when the digest is the same.
+ * Sets the latest configuration (from the base tip, with the operator's words). Where its digest is not the trusted one it
+ * waits for trust and governs nothing. Nothing happens when digest and words are the same.
  */
 export async function configureRepository(
   tx: Tx,
-  request: { id: string; config: RepositoryConfig; source: Repository['configSource']; actor: Actor },
+  request: { id: string; config: RepositoryConfig; source: ConfigSource; words?: OwnWords; actor: Actor },
 ): Promise<Result<Repository>> {
   await tx.lock('repository', request.id);
   const digest = configDigest(request.config);
+  if (request.words)
+    await tx.db
+      .updateTable('repository')
+      .set({ own_words: wordsColumn(request.words) })
+      .where('id', '=', request.id)
+      .execute();
   const changed = await tx.db
     .updateTable('repository')
     .set({
@@ -68,7 +100,7 @@ export async function configureRepository(
       updated_at: tx.now,
     })
     .where('id', '=', request.id)
-    .where('config_digest', '!=', digest)
+    .where((eb) => eb.or([eb('config_digest', '!=', digest), eb('config_source', '!=', request.source)]))
     .returning('id')
     .executeTakeFirst();
   if (changed) {
@@ -83,8 +115,26 @@ export async function configureRepository(
   return readBack(tx, request.id);
 }
 
+/** The configuration with the operator's words over it. A file stays named as its source: its other parts are still code. */
+function withOwnWords(
+  detected: Pick<DetectedRepository, 'config' | 'configSource'>,
+  words: OwnWords,
+): { config: RepositoryConfig; source: ConfigSource } {
+  const { config, configSource } = detected;
+  const { setup = config.workspace.setup, checks = config.checks } = words;
+  const isInferred = configSource === 'inferred' && wordsColumn(words) === null;
+  return {
+    config: { ...config, workspace: { ...config.workspace, setup }, checks },
+    source: isInferred ? 'inferred' : configSource === 'file' ? 'file' : 'operator',
+  };
+}
+
+function wordsColumn(words: OwnWords): string | null {
+  return words.setup === undefined && words.checks === undefined ? null : canonicalJson(words as Json);
+}
+
 /**
- * A human trusts the configuration with this digest (fresh proof is the caller's duty). Refuses `stale_digest` when the
+ * A human trusts the latest configuration, which has this digest; it governs from now on (fresh proof is the caller's duty). Refuses `stale_digest` when the
  * configuration is another one by now, so that nobody trusts what they have not seen.
  */
 export async function trustRepository(
@@ -94,7 +144,14 @@ export async function trustRepository(
   await tx.lock('repository', request.id);
   const trusted = await tx.db
     .updateTable('repository')
-    .set({ trusted_digest: request.digest, trusted_by: request.actor.id, trusted_at: tx.now, updated_at: tx.now })
+    .set((eb) => ({
+      trusted_config: eb.ref('config'),
+      trusted_source: eb.ref('config_source'),
+      trusted_digest: request.digest,
+      trusted_by: request.actor.id,
+      trusted_at: tx.now,
+      updated_at: tx.now,
+    }))
     .where('id', '=', request.id)
     .where('config_digest', '=', request.digest)
     .returning('id')
@@ -105,9 +162,9 @@ export async function trustRepository(
     return refuse(
       'wrong-state',
       'stale_digest',
-      `The configuration of repository ${found.name} changed; look at it again, then trust ${found.configDigest.slice(0, 12)}.`,
+      `The configuration of repository ${found.name} changed; look at it again, then trust ${found.latest.digest.slice(0, 12)}.`,
       {
-        digest: found.configDigest,
+        digest: found.latest.digest,
       },
     );
   }

@@ -132,6 +132,12 @@ export interface RepositoryConfig extends Omit<RepositoryFile, 'version' | 'chec
   checks: 'none' | CheckDefinition[];
 }
 
+/** Holds while nothing is trusted: no set-up, no rule, and no list of checks, so that nothing lands. */
+export const nothingTrusted: RepositoryConfig = {
+  workspace: { setup: [], copy: [], env: {}, cacheKey: [], teardown: [], timeout: 1_200_000, isCacheable: false },
+  checks: [],
+};
+
 const instanceOnly = ['sandbox', 'phase', 'limits', 'users', 'owners', 'operators'];
 const largestFile = 256 * 1024;
 

@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import type { RepositoryId } from '../kernel/index.ts';
 import type { Schema } from '../store/index.ts';
 import type { Repository } from './repository.ts';
-import type { RepositoryConfig } from './repository-config.ts';
+import { nothingTrusted, type RepositoryConfig } from './repository-config.ts';
 
 type RepositoryRow = Schema['repository'];
 
@@ -38,10 +38,15 @@ export function toRepository(row: RepositoryRow): Repository {
     mode: row.mode,
     remote: row.remote_name === null ? undefined : { name: row.remote_name, url: row.remote_url ?? '' },
     forgeDir: row.forge_dir,
-    config: JSON.parse(row.config) as RepositoryConfig,
-    configSource: row.config_source,
-    configDigest: row.config_digest,
-    isTrusted: row.trusted_digest === row.config_digest,
+    config: row.trusted_config === null ? nothingTrusted : (JSON.parse(row.trusted_config) as RepositoryConfig),
+    isTrusted: row.trusted_config !== null,
+    latest: {
+      config: JSON.parse(row.config) as RepositoryConfig,
+      source: row.config_source,
+      digest: row.config_digest,
+    },
+    isLatestTrusted: row.trusted_digest === row.config_digest,
+    trustedSource: row.trusted_source ?? undefined,
     createdAt: Number(row.created_at),
   };
 }

@@ -3,6 +3,9 @@ import type { LandingMode } from './detect-repository.ts';
 import type { GitPlace } from './git/index.ts';
 import type { RepositoryConfig } from './repository-config.ts';
 
+/** `file`: a part of it comes from `chantier.yml`. `operator`: inferred, with the operator's own words. */
+export type ConfigSource = 'inferred' | 'file' | 'operator';
+
 /** A registered repository, as used. */
 export interface Repository {
   id: RepositoryId;
@@ -14,11 +17,15 @@ export interface Repository {
   remote: { name: string; url: string } | undefined;
   /** Bare repository of the local forge. */
   forgeDir: string;
+  /** The trusted configuration: all that is executed or decides. With nothing trusted yet it is `nothingTrusted`. */
   config: RepositoryConfig;
-  configSource: 'inferred' | 'file' | 'operator';
-  configDigest: string;
-  /** Whether a human trusted exactly this configuration; nothing of it runs before (design section 4). */
+  /** Whether there is a trusted configuration; nothing runs and nothing lands before (design section 4). */
   isTrusted: boolean;
+  /** What was read or said last; it waits for trust, and governs nothing, while `isLatestTrusted` is false. */
+  latest: { config: RepositoryConfig; source: ConfigSource; digest: string };
+  isLatestTrusted: boolean;
+  /** Where the trusted configuration came from. */
+  trustedSource: ConfigSource | undefined;
   createdAt: number;
 }
 

@@ -46,22 +46,45 @@ eachStore((_, open) => {
     const { store, detected, register, repository } = await setup();
     expect(mustOk(await register()).id).toBe(repository.id);
     expect(await repositoryByPath(store.read, detected.checkout.top)).toEqual(repository);
-    expect(repository).toMatchObject({ isTrusted: false, mode: 'base', base: 'main', configSource: 'inferred' });
+    expect(repository).toMatchObject({ isTrusted: false, mode: 'base', base: 'main', latest: { source: 'inferred' } });
     expect(await kinds(store)).toEqual(['repository.registered']);
   });
 
-  test('trust binds to the digest that was seen, and a change of commands ends it', async () => {
+  test('trust binds to the digest that was seen; a changed configuration governs nothing before it is trusted too (design 4)', async () => {
     const { store, repository } = await setup();
     const trust = (digest: string) =>
       store.tx((tx) => trustRepository(tx, { id: repository.id, digest, actor: operator }));
     expect(await trust('other')).toMatchObject({ refusal: { code: 'stale_digest' } });
-    expect(mustOk(await trust(repository.configDigest)).isTrusted).toBe(true);
-    const config = { ...repository.config, checks: 'none' as const };
+    const read = repository.latest.config;
+    expect(repository.config).toMatchObject({ workspace: { setup: [] }, checks: [] });
+    expect(mustOk(await trust(repository.latest.digest))).toMatchObject({ isTrusted: true, config: read });
+    const config = { ...read, checks: 'none' as const, land: { auto: 'medium' as const, method: 'squash' as const } };
     const configure = () =>
       store.tx((tx) => configureRepository(tx, { id: repository.id, config, source: 'file', actor: operator }));
-    expect(mustOk(await configure()).isTrusted).toBe(false);
+    const changed = mustOk(await configure());
+    expect(changed).toMatchObject({ isTrusted: true, isLatestTrusted: false, latest: { config } });
+    expect(changed.config).toEqual(read);
     mustOk(await configure());
+    expect(await trust(repository.latest.digest)).toMatchObject({ refusal: { code: 'stale_digest' } });
     expect(await kinds(store)).toEqual(['repository.registered', 'repository.trusted', 'repository.configured']);
+    expect(mustOk(await trust(changed.latest.digest)).config).toEqual(config);
+  });
+
+  test('what the operator said is kept when the checkout is read again, over a file as well (design 8)', async () => {
+    const { store, detected, repository } = await setup();
+    const register = (more: Partial<Parameters<typeof registerRepository>[1]>) =>
+      store.tx((tx) => registerRepository(tx, { detected, forgeFolder: '/f', actor: operator, ...more }));
+    const said = mustOk(await register({ words: { checks: 'none' } }));
+    expect(said.latest).toMatchObject({ source: 'operator', config: { checks: 'none' } });
+    expect(mustOk(await register({})).latest).toEqual(said.latest);
+    const more = mustOk(await register({ words: { setup: [['make', 'deps']] } }));
+    expect(more.latest.config).toMatchObject({ checks: 'none', workspace: { setup: [['make', 'deps']] } });
+    const land = { auto: 'low' as const, method: 'squash' as const };
+    const withFile = { ...detected, config: { ...detected.config, land }, configSource: 'file' as const };
+    const fromFile = mustOk(await register({ detected: withFile }));
+    expect(fromFile.latest).toMatchObject({ source: 'file', config: { checks: 'none', land } });
+    expect(mustOk(await register({})).latest).toEqual(more.latest);
+    expect(repository.isTrusted).toBe(false);
   });
 
   test('each branch number is given once', async () => {

@@ -64,9 +64,10 @@ export async function adoptRepository({ forge }: Pick<ForgeWorld, 'forge'>, path
     remote: detected.remotes[0],
     forgeDir: join(forge.folders.forge, `${id}.git`),
     config,
-    configSource,
-    configDigest,
     isTrusted: true,
+    latest: { config, source: configSource, digest: configDigest },
+    isLatestTrusted: true,
+    trustedSource: configSource,
     createdAt: 0,
   };
   await syncBase(forge, repository);
@@ -81,7 +82,7 @@ export async function registerIn(
 ): Promise<Repository> {
   const request = { detected, forgeFolder: forge.folders.forge, actor: operator };
   const registered = mustOk(await store.tx((tx) => registerRepository(tx, request)));
-  const trust = { id: registered.id, digest: registered.configDigest, actor: operator };
+  const trust = { id: registered.id, digest: registered.latest.digest, actor: operator };
   return mustOk(await store.tx((tx) => trustRepository(tx, trust)));
 }
 

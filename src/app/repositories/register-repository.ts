@@ -1,9 +1,11 @@
+import type { Kysely } from 'kysely';
+
 import { ok, refuse, type Result } from '../../kernel/index.ts';
 import {
   type CheckDefinition,
-  configureRepository,
   type DetectedRepository,
   detectRepository,
+  type OwnWords,
   registerRepository,
   type Repository,
   type RepositoryConfig,
@@ -11,7 +13,7 @@ import {
   repositoryByPath,
   trustRepository,
 } from '../../forge/index.ts';
-import { openDecision, type Tx, voidDecisions } from '../../store/index.ts';
+import { openDecision, type Schema, type Tx, voidDecisions } from '../../store/index.ts';
 import { parseDuration } from '../../config/index.ts';
 import type { RegisterRequest } from '../../wire/index.ts';
 import type { Caller } from '../caller.ts';
@@ -20,8 +22,8 @@ import { syncBase } from './sync-base.ts';
 
 /**
  * Registers the checkout at `request.path`, with the human's own words about set-up and checks where given, and brings its
- * base into the forge. What was inferred is trusted when the sandbox holds: it runs nowhere else. A `chantier.yml` waits for
- * `trust` (design section 4 "Repository configuration is code").
+ * base into the forge. What was inferred is trusted when the sandbox holds: it runs nowhere else. A `chantier.yml`, and each
+ * change of it, waits for `trust` while the trusted one goes on (design section 4 "Repository configuration is code").
  */
 export async function registerCheckout(
   ctx: AppContext,
@@ -34,15 +36,16 @@ export async function registerCheckout(
     request.base === undefined ? {} : { base: request.base },
   );
   if (!detected.ok) return detected;
+  const words = readWords(request);
+  if (!words.ok) return words;
   const registered = await ctx.store.tx(async (tx) => {
     const row = await registerRepository(tx, {
       detected: detected.value,
+      words: words.value,
       forgeFolder: ctx.paths.forge,
       actor: caller.actor,
     });
-    if (!row.ok) return row;
-    const worded = await applyOwnWords(tx, caller, row.value, request);
-    return worded.ok ? settleTrust(tx, ctx, caller, worded.value) : worded;
+    return row.ok ? settleTrust(tx, ctx, caller, row.value) : row;
   });
   if (!registered.ok) return registered;
   const synced = await syncBase(ctx, registered.value.repository);
@@ -66,21 +69,14 @@ export async function findRepository(ctx: AppContext, name: string): Promise<Res
   return refuse('not-found', 'repository_not_found', `There is no repository ${name}.${several}`, { name });
 }
 
-async function applyOwnWords(
-  tx: Tx,
-  caller: Caller,
-  repository: Repository,
-  request: RegisterRequest,
-): Promise<Result<Repository>> {
-  if (request.setup === undefined && request.checks === undefined) return ok(repository);
+/** What the human said about set-up and checks, or nothing. */
+function readWords(request: RegisterRequest): Result<OwnWords> {
   const checks = readChecks(request.checks);
   if (!checks.ok) return checks;
-  const config = {
-    ...repository.config,
-    workspace: { ...repository.config.workspace, setup: request.setup ?? repository.config.workspace.setup },
-    checks: checks.value ?? repository.config.checks,
-  };
-  return configureRepository(tx, { id: repository.id, config, source: 'operator', actor: caller.actor });
+  return ok({
+    ...(request.setup === undefined ? {} : { setup: request.setup }),
+    ...(checks.value === undefined ? {} : { checks: checks.value }),
+  });
 }
 
 /** The human's own checks; an empty list is "none", said on purpose. `undefined` = nothing was said. */
@@ -99,42 +95,92 @@ function readChecks(given: RegisterRequest['checks']): Result<RepositoryConfig['
   return ok(checks);
 }
 
-/** Trusts what needs no question, else opens the decision `repository_trust`. */
+/**
+ * Trusts what needs no question, else opens the decision `repository_trust`: what is trusted already goes on meanwhile.
+ * Questions about an older configuration go away.
+ */
 export async function settleTrust(
   tx: Tx,
   ctx: AppContext,
-  caller: Pick<Caller, 'actor'>,
+  caller: Pick<Caller, 'actor'> & Partial<Pick<Caller, 'proof'>>,
   repository: Repository,
 ): Promise<Result<{ repository: Repository; decisionId: string | undefined }>> {
-  if (repository.isTrusted) {
+  const { latest } = repository;
+  if (repository.isLatestTrusted) {
     await voidDecisions(tx, { kind: 'repository_trust', subjectId: repository.id }, 'trusted');
     return ok({ repository, decisionId: undefined });
   }
-  if (repository.configSource !== 'file' && ctx.barrier.sandbox?.holds) {
-    const trusted = await trustRepository(tx, {
-      id: repository.id,
-      digest: repository.configDigest,
-      actor: caller.actor,
-    });
-    return trusted.ok ? ok({ repository: trusted.value, decisionId: undefined }) : trusted;
+  if (needsNoQuestion(ctx, caller, repository)) {
+    const trusted = await trustRepository(tx, { id: repository.id, digest: latest.digest, actor: caller.actor });
+    if (!trusted.ok) return trusted;
+    await voidDecisions(tx, { kind: 'repository_trust', subjectId: repository.id }, 'trusted');
+    return ok({ repository: trusted.value, decisionId: undefined });
   }
-  const { workspace, checks, policy } = repository.config;
+  const dedupeKey = trustQuestion(repository);
+  await voidOlderQuestions(tx, repository, dedupeKey);
+  const open = await findTrustQuestion(tx.db, repository);
+  if (open !== undefined) return ok({ repository, decisionId: open });
+  const { workspace, checks, policy, agents, review, land, risk } = latest.config;
   const decisionId = await openDecision(tx, {
     kind: 'repository_trust',
     subject: { kind: 'repository', id: repository.id },
-    dedupeKey: `repository_trust:${repository.id}:${repository.configDigest}`,
+    dedupeKey,
     title: `Trust the commands of ${repository.name}?`,
     detail: {
       repository: repository.name,
       path: repository.operatorPath,
-      source: repository.configSource,
-      digest: repository.configDigest,
+      source: latest.source,
+      digest: latest.digest,
       setup: workspace.setup,
       checks: checks === 'none' ? 'none' : checks.map(({ name, run, network }) => ({ name, run, network })),
       environment: Object.keys(workspace.env),
       policy: (policy ?? null) as never,
+      rules: { agents: agents ?? null, review: review ?? null, land: land ?? null, risk: risk ?? null } as never,
     },
     actor: caller.actor,
   });
   return ok({ repository, decisionId });
+}
+
+/** The open question about the latest configuration, if any; for loops, which ask without writing. */
+export async function findTrustQuestion(
+  db: Kysely<Schema>,
+  repository: Pick<Repository, 'id' | 'latest'>,
+): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('decision_request')
+    .select('id')
+    .where('dedupe_key', '=', trustQuestion(repository))
+    .where('state', '=', 'open')
+    .executeTakeFirst();
+  return row?.id;
+}
+
+/**
+ * What was inferred, with the operator's own words, runs inside the sandbox and only there; without one the passphrase given
+ * with the words is the yes. Nothing that a file says, and nothing that takes a trusted file's place, is trusted by itself.
+ */
+function needsNoQuestion(
+  ctx: AppContext,
+  caller: Partial<Pick<Caller, 'proof'>>,
+  { latest, trustedSource }: Repository,
+): boolean {
+  if (latest.source === 'file' || trustedSource === 'file') return false;
+  return ctx.barrier.sandbox?.holds === true || (latest.source === 'operator' && caller.proof === 'fresh');
+}
+
+function trustQuestion(repository: Pick<Repository, 'id' | 'latest'>): string {
+  return `repository_trust:${repository.id}:${repository.latest.digest}`;
+}
+
+async function voidOlderQuestions(tx: Tx, repository: Repository, current: string): Promise<void> {
+  const older = await tx.db
+    .selectFrom('decision_request')
+    .select('dedupe_key')
+    .where('kind', '=', 'repository_trust')
+    .where('subject_id', '=', repository.id)
+    .where('state', '=', 'open')
+    .where('dedupe_key', '!=', current)
+    .execute();
+  for (const { dedupe_key: dedupeKey } of older) await voidDecisions(tx, { dedupeKey }, 'configuration changed');
 }

@@ -48,7 +48,7 @@ export function repositoryUseCases(ctx: AppContext): RepositoryUseCases {
       if (!proof.ok) return proof;
       const found = await findRepository(ctx, name);
       if (!found.ok) return found;
-      const digest = request.digest ?? found.value.configDigest;
+      const digest = request.digest ?? found.value.latest.digest;
       const trusted = await once(ctx.store, caller, 'repository.trust', { id: found.value.id, digest }, async (tx) => {
         const result = await trustRepository(tx, { id: found.value.id, digest, actor: caller.actor });
         if (!result.ok) return result;
@@ -79,7 +79,7 @@ async function detectionView(ctx: AppContext, detected: DetectedRepository): Pro
   };
 }
 
-/** A repository as a client sees it. */
+/** A repository as a client sees it: its latest configuration, and whether that is the trusted one. */
 export async function repositoryView(ctx: AppContext, repository: Repository): Promise<RepositoryView> {
   const trust = await ctx.store.read
     .selectFrom('repository')
@@ -93,11 +93,11 @@ export async function repositoryView(ctx: AppContext, repository: Repository): P
     base: repository.base,
     forge: 'local',
     mode: repository.mode,
-    setup: repository.config.workspace.setup,
-    checks: checkViews(repository.config.checks),
-    configSource: repository.configSource,
-    configDigest: repository.configDigest,
-    isTrusted: repository.isTrusted,
+    setup: repository.latest.config.workspace.setup,
+    checks: checkViews(repository.latest.config.checks),
+    configSource: repository.latest.source,
+    configDigest: repository.latest.digest,
+    isTrusted: repository.isLatestTrusted,
     trustedBy: trust.trusted_by,
     trustedAt: trust.trusted_at === null ? null : toRfc3339(trust.trusted_at),
     createdAt: toRfc3339(repository.createdAt),

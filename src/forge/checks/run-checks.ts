@@ -59,18 +59,18 @@ export async function runChecks(
   },
 ): Promise<Result<CheckReport>> {
   const { checks } = repository.config;
+  if (!repository.isTrusted)
+    return refuse(
+      'proof-required',
+      'not_trusted',
+      `The checks of repository ${repository.name} are not trusted yet. Look at them with \`chantier trust\`, then try again.`,
+    );
   if (checks === 'none') return ok({ said: 'none', commit: request.commit, results: [], allPassed: true });
   if (checks.length === 0)
     return refuse(
       'not-landed',
       'no_checks',
       `No checks are known for repository ${repository.name}. Name them under \`checks\` in chantier.yml, or say \`checks: none\`.`,
-    );
-  if (!repository.isTrusted)
-    return refuse(
-      'proof-required',
-      'not_trusted',
-      `The checks of repository ${repository.name} are not trusted yet. Look at them with \`chantier trust\`, then try again.`,
     );
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/.test(request.key)) throw new Error(`not a key of checks: ${request.key}`);
   const logs = join(forge.folders.logs, 'checks', request.key);

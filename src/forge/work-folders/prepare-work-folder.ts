@@ -51,11 +51,11 @@ export async function prepareWorkFolder(
   const { config } = repository;
   const logs = join(forge.folders.logs, 'setup', folder.ownerKey);
   const startedAt = forge.clock.monotonic();
-  if (!repository.isTrusted && config.workspace.setup.length > 0)
+  if (!repository.isTrusted)
     return refuse(
       'proof-required',
       'not_trusted',
-      `The set-up commands of repository ${repository.name} are not trusted yet. Look at them with \`chantier trust\`, then try again.`,
+      `The configuration of repository ${repository.name} is not trusted yet. Look at it with \`chantier trust\`, then try again.`,
     );
   const copied = await copyOperatorFiles(forge, repository, folder, inside.sandbox);
   const setupKey = await setupKeyOf(forge, repository, config, folder.startCommit);

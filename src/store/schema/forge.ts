@@ -14,12 +14,17 @@ export interface RepositoryRow {
   forge_dir: string;
   /** `n` of the next branch `chantier/<agent>/issue-<n>`. */
   next_branch_number: number;
-  /** JSON of `RepositoryConfig`: set-up, checks, agents, review, land, risk, policy as they hold now. */
+  /** JSON of `RepositoryConfig` as it was read last, with the operator's own words; it governs nothing until it is trusted. */
   config: string;
+  /** `file`: a part of it comes from `chantier.yml`. `operator`: inferred, with the operator's own words. */
   config_source: 'inferred' | 'file' | 'operator';
   /** Digest over commands, checks, environment names and policy. */
   config_digest: string;
-  /** The digest that a human trusted; equal to `config_digest` or nothing of the configuration is executed. */
+  /** JSON of what the operator said about set-up and checks; kept when the checkout is read again. */
+  own_words: string | null;
+  /** The configuration that was trusted: everything that is executed or decides. Without it nothing runs and nothing lands. */
+  trusted_config: string | null;
+  trusted_source: RepositoryRow['config_source'] | null;
   trusted_digest: string | null;
   trusted_by: string | null;
   trusted_at: number | null;
