@@ -2,10 +2,10 @@ import { type Actor, type Json, ok, refuse, type Result } from '../kernel/index.
 import { refuseUnlessHuman, settleDecision, type Tx, voidDecisions } from '../store/index.ts';
 import { voidApprovals } from './approvals.ts';
 import { queueFeedback, supersedeFeedback } from './feedback.ts';
-import { toHumans } from './human-review.ts';
+import { askHumansOrHold, toHumans } from './human-review.ts';
 import { holdBoth } from './land.ts';
-import { type Landing, maxUnknownReads } from './landing.ts';
-import { landingState, moveLanding } from './landing-store.ts';
+import { type Landing, maxLandingErrors, maxUnknownReads } from './landing.ts';
+import { landingState, listLandings, moveLanding } from './landing-store.ts';
 import type { PullRequest } from './pull-request.ts';
 import { mustMove, readPullRequest } from './pull-request-store.ts';
 import { settleRevert } from './request-revert.ts';
@@ -20,7 +20,7 @@ export type LandingOutcome =
 
 /**
  * `base_moved`: a new candidate is needed. `head_moved`: the approval is void. `conflict`, `checks_failed`: back to the author, a round.
- * `refused`: only a human can go on. `error`: nothing was changed; try again.
+ * `refused`: only a human can go on. `error`: nothing was changed; try again, three times for one head, then a human looks.
  */
 export type LandingFailure = 'base_moved' | 'head_moved' | 'conflict' | 'checks_failed' | 'refused' | 'error';
 
@@ -117,10 +117,11 @@ async function recordFailed(
   if (pullRequest.state !== 'landing' && pullRequest.state !== 'approved' && pullRequest.state !== 'queued')
     return finished(tx, moved);
   const { humans, actor } = end;
-  if (reason === 'refused') {
+  if (reason === 'refused' || (reason === 'error' && (await errorsOf(tx, landing)) >= maxLandingErrors)) {
     if (pullRequest.state === 'landing') await mustMove(tx, pullRequest, { to: 'approved', reason, actor });
     const back = (await readPullRequest(tx.db, pullRequest.id)) as PullRequest;
-    await toHumans(tx, back, { reason: 'landing_refused', humans, ...(detail === undefined ? {} : { detail }), actor });
+    const about = detail === undefined ? {} : { detail };
+    await askHumansOrHold(tx, back, { reason: `landing_${reason}`, humans, ...about, actor });
   } else if (reason === 'head_moved') {
     await voidApprovals(tx, pullRequest, 'head_moved');
     await mustMove(tx, pullRequest, {
@@ -135,6 +136,12 @@ async function recordFailed(
     await countRound(tx, pullRequest, { reason, humans, actor });
   } else if (pullRequest.state !== 'approved') await mustMove(tx, pullRequest, { to: 'approved', reason, actor });
   return finished(tx, moved);
+}
+
+/** Tries for the head of this one that ended by the machine's fault. */
+async function errorsOf(tx: Tx, landing: Landing): Promise<number> {
+  const tries = await listLandings(tx.db, { pullRequestId: landing.pullRequestId, states: ['failed'] });
+  return tries.filter((one) => one.reason === 'error' && one.expectedHead === landing.expectedHead).length;
 }
 
 /**

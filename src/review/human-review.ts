@@ -3,7 +3,14 @@ import { openDecision, type Tx } from '../store/index.ts';
 import { endClaim } from './claim-store.ts';
 import { withdrawLandings } from './landing-store.ts';
 import type { PullRequest } from './pull-request.ts';
-import { holdPullRequest, mustMove, readContributors, unknownPullRequest, wrongState } from './pull-request-store.ts';
+import {
+  holdPullRequest,
+  mustMove,
+  readContributors,
+  readPullRequest,
+  unknownPullRequest,
+  wrongState,
+} from './pull-request-store.ts';
 
 /** A pull request that humans have to look at. */
 export interface HumanReview {
@@ -79,4 +86,21 @@ export async function toHumans(
     facts: { reason: request.reason, number: pullRequest.number, reviewers: [...reviewers] },
   });
   return ok({ hitlAt, reviewers, isNew: true });
+}
+
+/**
+ * As `toHumans`. Where no human is configured (R-23) the pull request is held with the reason instead, so that no loop goes on
+ * with it; a human lets it go on. Only for states that may be held.
+ */
+export async function askHumansOrHold(
+  tx: Tx,
+  pullRequest: PullRequest,
+  request: Parameters<typeof toHumans>[2],
+): Promise<PullRequest> {
+  const asked = await toHumans(tx, pullRequest, request);
+  if (!asked.ok) {
+    await withdrawLandings(tx, pullRequest.id, 'held');
+    return mustMove(tx, pullRequest, { to: 'held', reason: request.reason, actor: request.actor });
+  }
+  return (await readPullRequest(tx.db, pullRequest.id)) as PullRequest;
 }

@@ -34,6 +34,8 @@ export const landingStateDocs: Readonly<Record<LandingState, string>> = {
 export const landingsTopic = 'landings';
 /** Looks at an unknown outcome before a human has to. */
 export const maxUnknownReads = 3;
+/** Tries for one head that failed by the machine's fault before a human has to look (I5). */
+export const maxLandingErrors = 3;
 /** Clean landings by a human after which `land.auto` is offered (design 6). */
 export const autoLandingAfter = 5;
 
