@@ -8,6 +8,7 @@ import type {
   AttachOptions,
   DriverEvent,
   LivenessEvent,
+  StartArguments,
 } from '../../src/sessions/drivers/index.ts';
 import { driverFor } from '../../src/sessions/drivers/index.ts';
 import { findRunProcesses, openGeneration, startGeneration } from '../../src/sessions/host/index.ts';
@@ -18,9 +19,22 @@ import type { WrappedCommand } from '../../src/sandbox/index.ts';
 /** The Node that runs the tests; the fake agents need 20 or newer. */
 const node = process.execPath;
 
-/** The command that starts the fake agent `test/agents/<name>.mjs`, unsandboxed. */
-export function fakeAgent(name: string, env: Record<string, string> = {}): WrappedCommand {
-  return plainCommand([node, join(import.meta.dirname, `${name}.mjs`)], env);
+/** The command that starts the fake agent `test/agents/<name>.mjs`, unsandboxed; `start` as its driver would be told. */
+export function fakeAgent(
+  name: string,
+  env: Record<string, string> = {},
+  start: Partial<StartArguments> = {},
+): WrappedCommand {
+  const profile = fakeProfileOf(name);
+  const all = { resume: null, mcpServers: [], ownSandboxOff: [], ...start };
+  return plainCommand(driverFor(profile).commandFor?.(profile, all) ?? [...profile.command], env);
+}
+
+/** The profile of the fake agent `name`: its driver is the word before the first dash, else ACP. */
+export function fakeProfileOf(name: string): AgentProfile {
+  const command = [node, join(import.meta.dirname, `${name}.mjs`)];
+  const driver = /^(?:claude|codex)(?=-)/.exec(name)?.[0] as 'claude' | 'codex' | undefined;
+  return fakeProfile(driver ? { name: driver, driver, command } : { command });
 }
 
 /** Any command as the driver `none` would give it. */
@@ -146,7 +160,9 @@ export class AgentWorld {
     name: string,
     options: Partial<AttachOptions> = {},
   ): Promise<{ link: AgentLink; witness: Witness; generation: Generation }> {
-    const attached = await this.attach(await this.start(fakeAgent(name)), options);
+    const start = options.resume ? { resume: options.resume.conversationId } : {};
+    const profile = fakeProfileOf(name);
+    const attached = await this.attach(await this.start(fakeAgent(name, {}, start)), { profile, ...options });
     await attached.witness.event('opened');
     return attached;
   }

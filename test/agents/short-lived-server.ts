@@ -7,13 +7,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { mustOk } from '../../src/kernel/index.ts';
-import { acpDriver } from '../../src/sessions/drivers/index.ts';
+import { driverFor } from '../../src/sessions/drivers/index.ts';
 import type { DriverEvent } from '../../src/sessions/drivers/index.ts';
 import { generationFolder, openGeneration, startGeneration } from '../../src/sessions/host/index.ts';
-import { fakeAgent, fakeProfile } from './agent-world.ts';
+import { fakeAgent, fakeProfileOf } from './agent-world.ts';
 
 const [sessionsFolder = '', sessionId = '', agent = '', answerLength = '-1'] = process.argv.slice(2);
-const content = { text: 'x'.repeat(Math.max(0, Number(answerLength))) };
 const store = join(sessionsFolder, `${sessionId}.consumed`);
 const consumedTo = existsSync(store) ? Number(readFileSync(store, 'utf8')) : 0;
 
@@ -23,9 +22,12 @@ const generation = started.ok
   ? started.value
   : mustOk(await openGeneration(generationFolder(sessionsFolder, sessionId, 1)));
 
-const link = await acpDriver.attach(
+const profile = fakeProfileOf(agent);
+const field = profile.driver === 'claude' ? 'question_1' : 'text';
+const content = { [field]: 'x'.repeat(Math.max(0, Number(answerLength))) };
+const link = await driverFor(profile).attach(
   generation,
-  { profile: fakeProfile(), cwd: tmpdir(), mcpServers: [], consumedTo },
+  { profile, cwd: tmpdir(), mcpServers: [], consumedTo },
   {
     async apply(batch) {
       writeFileSync(`${store}.new`, String(batch.consumedTo));

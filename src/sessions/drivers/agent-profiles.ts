@@ -77,6 +77,38 @@ export const agentProfiles: readonly AgentProfile[] = [
   },
 ];
 
+/** Profiles of the agents that have a driver of their own, whatever their program is called. */
+const nativeProfiles: Readonly<Record<'claude' | 'codex', AgentProfile>> = {
+  claude: {
+    name: 'claude',
+    driver: 'claude',
+    command: ['claude'],
+    family: 'claude',
+    environmentNames: ['ANTHROPIC_API_KEY', 'ANTHROPIC_BASE_URL', 'CLAUDE_CODE_OAUTH_TOKEN', 'CLAUDE_CONFIG_DIR'],
+    environment: {
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+      DISABLE_AUTOUPDATER: '1',
+      MCP_TOOL_TIMEOUT: '2147483647',
+    },
+    // Asks for everything; inside a sandbox that holds the judge says yes to it and counts.
+    mode: 'default',
+    stop: {},
+    quirks: {},
+  },
+  codex: {
+    name: 'codex',
+    driver: 'codex',
+    command: ['codex'],
+    family: 'codex',
+    environmentNames: ['OPENAI_API_KEY', 'CODEX_API_KEY', 'CODEX_HOME'],
+    environment: {},
+    // Its own name for "asks nobody and has no sandbox"; the driver starts where ours holds only.
+    mode: 'danger-full-access',
+    stop: { endOfInputGraceMs: 2_500 },
+    quirks: {},
+  },
+};
+
 /** The known profile of this name, if any. */
 export function findAgentProfile(name: string): AgentProfile | undefined {
   return agentProfiles.find((profile) => profile.name === name);
@@ -88,11 +120,16 @@ export function findAgentProfile(name: string): AgentProfile | undefined {
  */
 export function profileForCommand(agent: {
   name: string;
-  driver: 'acp' | 'command';
+  driver: AgentProfile['driver'];
   command: readonly string[];
   family: string;
 }): AgentProfile {
-  const known = agent.driver === 'acp' ? findAgentProfile(basename(agent.command[0] ?? '')) : undefined;
+  const known = knownProfile(agent.driver, agent.command);
   const bare = { environmentNames: [], environment: {}, mode: null, stop: {}, quirks: {} };
   return { ...bare, ...known, ...agent };
+}
+
+function knownProfile(driver: AgentProfile['driver'], command: readonly string[]): AgentProfile | undefined {
+  if (driver === 'claude' || driver === 'codex') return nativeProfiles[driver];
+  return driver === 'acp' ? findAgentProfile(basename(command[0] ?? '')) : undefined;
 }

@@ -1,6 +1,8 @@
 /** Drivers: one event model and one link for every kind of agent (decisions 3 to 6 and 8). */
 export { acpDriver } from './acp/acp-driver.ts';
 export { agentProfiles, findAgentProfile, profileForCommand } from './agent-profiles.ts';
+export { claudeDriver } from './claude/claude-driver.ts';
+export { codexDriver } from './codex/codex-driver.ts';
 export { commandDriver } from './command/command-driver.ts';
 export type {
   AgentLink,
@@ -12,6 +14,7 @@ export type {
   LinkPace,
   LinkSnapshot,
   McpServerSpec,
+  StartArguments,
 } from './driver.ts';
 export type {
   DriverEvent,

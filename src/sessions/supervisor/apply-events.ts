@@ -82,8 +82,12 @@ async function applyEvent(tx: Tx, ctx: SessionContext, session: SessionRow, even
       return askFromProtocol(tx, session, event.question);
     case 'request-settled':
       return settleRequest(tx, ctx, session, event.requestId, event.by);
+    case 'conversation':
+      return setColumns(tx, session, { conversation_id: event.conversationId });
     case 'usage':
       return storeUsage(tx, session, event);
+    case 'tokens':
+      return storeTokens(tx, session, event);
     case 'limit':
       return applyLimit(tx, ctx, session, event);
     case 'prompt-verdict':
@@ -246,6 +250,26 @@ async function storeUsage(tx: Tx, session: SessionRow, event: Extract<DriverEven
   await tx.db
     .insertInto('session_usage')
     .values({ session_id: session.id, input_tokens: 0, output_tokens: 0, cached_tokens: 0, ...values })
+    .onConflict((conflict) => conflict.column('session_id').doUpdateSet(values))
+    .execute();
+}
+
+/** Counts of the conversation so far; like the cost they never shrink. */
+async function storeTokens(
+  tx: Tx,
+  session: SessionRow,
+  event: Extract<DriverEvent, { kind: 'tokens' }>,
+): Promise<void> {
+  const known = await readUsage(tx, session);
+  const values = {
+    input_tokens: Math.max(known?.input_tokens ?? 0, event.input),
+    output_tokens: Math.max(known?.output_tokens ?? 0, event.output),
+    cached_tokens: Math.max(known?.cached_tokens ?? 0, event.cached),
+    updated_at: tx.now,
+  };
+  await tx.db
+    .insertInto('session_usage')
+    .values({ session_id: session.id, cost_micros: 0, context_used: null, context_size: null, ...values })
     .onConflict((conflict) => conflict.column('session_id').doUpdateSet(values))
     .execute();
 }

@@ -1,73 +1,26 @@
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
-import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import { AgentWorld } from '../../../../test/agents/agent-world.ts';
-import { manualClock, mustOk, newId } from '../../../kernel/index.ts';
+import { KillableServers } from '../../../../test/agents/killable-server.ts';
+import { manualClock, mustOk } from '../../../kernel/index.ts';
 import { openGeneration } from '../../host/index.ts';
-import type { Generation } from '../../host/index.ts';
-
-const serverProgram = join(import.meta.dirname, '../../../../test/agents/short-lived-server.ts');
 
 let world: AgentWorld;
-const servers: ChildProcess[] = [];
-const folders: string[] = [];
+let servers: KillableServers;
 beforeEach(() => {
   world = new AgentWorld();
+  servers = new KillableServers(world);
 });
 afterEach(async () => {
-  for (const server of servers.splice(0)) server.kill('SIGKILL');
-  // What a server had started is ended even when the test failed before it took hold of it.
-  for (const folder of folders.splice(0)) {
-    const opened = await openGeneration(folder);
-    if (opened.ok) world.generations.push(opened.value);
-  }
+  await servers.close();
   await world.close();
 });
 
-/** A server of its own process that runs one fake agent; `until` waits for its word and gives the offset it had applied. */
-async function startServer(agent: string, answerLength = -1) {
-  const sessionId = newId<string>();
-  const server = spawn(process.execPath, [serverProgram, world.folder, sessionId, agent, String(answerLength)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  servers.push(server);
-  const folder = join(world.folder, sessionId, '1');
-  folders.push(folder);
-  const words = createInterface({ input: server.stdout })[Symbol.asyncIterator]();
-  return {
-    async until(word: string): Promise<number> {
-      for (let next = await words.next(); !next.done; next = await words.next()) {
-        const [offset, kind] = next.value.split(' ');
-        if (kind === word) return Number(offset);
-      }
-      throw new Error(`the server ended before it said ${word}`);
-    },
-    /** Kills it at the moment at which `file` has grown beyond `size`, which no notice would tell soon enough. */
-    killWhen(file: string, size: number): void {
-      const path = join(folder, file);
-      const before = file === 'in.next' ? 0 : statSync(path).size;
-      const deadline = performance.now() + 10_000;
-      while (performance.now() < deadline) if (statSync(path).size >= before + size) break;
-      server.kill('SIGKILL');
-    },
-    async kill(): Promise<Generation> {
-      const ended = new Promise((resolve) => server.once('exit', resolve));
-      server.kill('SIGKILL');
-      await ended;
-      const generation = mustOk(await openGeneration(folder));
-      world.generations.push(generation);
-      return generation;
-    },
-  };
-}
-
 test('a server killed with a permission open: the next one answers it in the same agent process (field case 28)', async () => {
-  const server = await startServer('asks-permission');
+  const server = servers.start('asks-permission');
   const consumedTo = await server.until('permission-asked');
   const generation = await server.kill();
   const { link, witness } = await world.attach(generation, { consumedTo });
@@ -84,7 +37,7 @@ test('a server killed with a permission open: the next one answers it in the sam
 });
 
 test('what was not applied before the kill comes again from the consumed offset (decision 2)', async () => {
-  const server = await startServer('asks-question');
+  const server = servers.start('asks-question');
   await server.until('question-asked');
   const generation = await server.kill();
   const { witness, link } = await world.attach(generation, { consumedTo: 0 });
@@ -104,7 +57,7 @@ test.each([
   'a server killed in the middle of writing a 12 MB answer, %s at %i: nothing torn, nothing twice',
   async (file, size) => {
     const length = 12 * megabyte;
-    const server = await startServer('counts-answers', length);
+    const server = servers.start('counts-answers', length);
     const consumedTo = await server.until('question-asked');
     server.killWhen(file, size);
     const generation = await server.kill();
@@ -122,7 +75,7 @@ test.each([
 );
 
 test('a server killed while it opens the conversation: the next one goes on with the step that is due', async () => {
-  const server = await startServer('answers');
+  const server = servers.start('answers');
   await server.until('peer-seen');
   const generation = await server.kill();
   const { link, witness } = await world.attach(generation, { consumedTo: 0 });
@@ -137,7 +90,7 @@ test('a server killed while it opens the conversation: the next one goes on with
 });
 
 test('an agent that died while no server lived is found dead, with all that it had said', async () => {
-  const server = await startServer('asks-permission');
+  const server = servers.start('asks-permission');
   await server.until('permission-asked');
   const generation = await server.kill();
   process.kill(generation.record()!.agent.pid, 'SIGKILL');
