@@ -14,3 +14,10 @@ export function withProof(command: Command): Command {
     .option('--passphrase-fd <n>', 'Read the passphrase from this open file descriptor instead of asking')
     .option('--operator <name>', 'Name of the operator (default: the only one)');
 }
+
+/** Adds the options of a yes to a change. */
+export function withSeen(command: Command): Command {
+  return command
+    .option('--head <commit>', 'The head you have seen (default: the one that "pr show" printed last)')
+    .option('--seen-whole', 'You have read elsewhere what cannot be shown whole');
+}

@@ -42,8 +42,10 @@ export const verdictRequest = z.object({
   note: text(500).optional(),
   /** For calls: this one call, or the capability for good. */
   scope: z.enum(['once', 'standing']).optional(),
-  /** For landings: the head commit the human has seen; another head is refused. */
+  /** For landings and human reviews: the head commit the human has seen; another head is refused. */
   head: z.string().max(64).optional(),
+  /** For landings and human reviews: the human has read elsewhere what no client can show whole. */
+  isSeenWhole: z.boolean().optional(),
 });
 export type VerdictRequest = z.infer<typeof verdictRequest>;
 

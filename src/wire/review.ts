@@ -134,12 +134,27 @@ export const pullRequestQuery = pageQuery.extend({
   open: z.stringbool().optional(),
 });
 
-/** A human's act on a pull request in human review. */
-export const humanAct = z.object({ act: z.enum(['approve', 'retry', 'abandon']), note: text(4000).optional() });
+/** A head commit that a human has seen, whole or its first 7 characters and more. */
+const seenHead = z.string().regex(/^[0-9a-f]{7,64}$/, 'is no commit id of at least 7 characters');
+
+/**
+ * A human's act on a pull request in human review. `approve` binds to `head`, the commit that was seen; another head is refused.
+ * `isSeenWhole` says that the human has read elsewhere what no client can show whole.
+ */
+export const humanAct = z.object({
+  act: z.enum(['approve', 'retry', 'abandon']),
+  note: text(4000).optional(),
+  head: seenHead.optional(),
+  isSeenWhole: z.boolean().optional(),
+});
 export type HumanAct = z.infer<typeof humanAct>;
 
-/** `head` is the head commit the human has seen; another head is refused. */
-export const landRequest = z.object({ head: z.string().max(64).optional(), wait: z.boolean().default(true) });
+/** `head` is the head commit the human has seen; without it, or at another head, nothing lands. */
+export const landRequest = z.object({
+  head: seenHead.optional(),
+  isSeenWhole: z.boolean().optional(),
+  wait: z.boolean().default(true),
+});
 export type LandRequest = z.infer<typeof landRequest>;
 
 export const revertRequest = z.object({ reason: shortText });

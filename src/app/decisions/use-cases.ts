@@ -1,4 +1,6 @@
 import { ok, refuse, type Result } from '../../kernel/index.ts';
+import { repositoryById } from '../../forge/index.ts';
+import { readPullRequest } from '../../review/index.ts';
 import type { DecisionKind, DecisionRequestRow } from '../../store/index.ts';
 import type { SettledView, VerdictRequest } from '../../wire/index.ts';
 import { actOfDecision, requireProof } from '../access/index.ts';
@@ -7,6 +9,7 @@ import type { Caller } from '../caller.ts';
 import type { AppContext } from '../context.ts';
 import type { Db } from '../dispatch/db.ts';
 import { settleHumanReview } from '../review/settle-human-review.ts';
+import { requireSeenHead, requireShownWhole } from '../review/require-seen.ts';
 import { settleLanding } from '../landing/settle-landing.ts';
 import { settlers } from './settle-decision.ts';
 import { fullDecisionView } from './why-it-failed.ts';
@@ -67,7 +70,7 @@ async function settle(
 ): Promise<Result<SettledView>> {
   if (caller.actor.kind !== 'operator')
     return refuse('not-permitted', 'human_only', 'Only an operator decides (G-21).');
-  const found = await findDecision(ctx.store.read, id);
+  const found = await findDecision(ctx.store.read, id, verdict.verdict);
   if (!found.ok) return found;
   const decision = found.value;
   const kind = decision.kind as DecisionKind;
@@ -83,7 +86,9 @@ async function settle(
     );
   }
   if (decision.state !== 'open') return alreadySettled(decision, verdict);
-  const outcome = await apply(ctx, caller, decision, verdict);
+  const seen = await requireSeen(ctx, decision, verdict);
+  if (!seen.ok) return seen;
+  const outcome = await apply(ctx, caller, decision, seen.value);
   if (!outcome.ok) return outcome;
   const after = await findDecision(ctx.store.read, decision.id);
   if (!after.ok) return after;
@@ -127,22 +132,65 @@ function alreadySettled(decision: DecisionRequestRow, verdict: VerdictRequest): 
   );
 }
 
-/** A decision by its id, or the open one about a subject: capability, call, session (oldest question), landing, pull request. */
-async function findDecision(db: Db, id: string): Promise<Result<DecisionRequestRow>> {
+/** A yes to a change needs that it could be seen whole, or was read elsewhere (P5). Gives the verdict with the whole id of its head. */
+async function requireSeen(
+  ctx: AppContext,
+  decision: DecisionRequestRow,
+  verdict: VerdictRequest,
+): Promise<Result<VerdictRequest>> {
+  if (verdict.verdict !== 'approve' || (decision.kind !== 'landing' && decision.kind !== 'human_review'))
+    return ok(verdict);
+  const id = (JSON.parse(decision.detail) as { pullRequestId?: string }).pullRequestId;
+  const pullRequest = id === undefined ? undefined : await readPullRequest(ctx.store.read, id);
+  const repository = pullRequest && (await repositoryById(ctx.store.read, pullRequest.repositoryId));
+  if (!pullRequest || !repository) return ok(verdict);
+  const { head } = verdict;
+  if (head !== undefined) {
+    const seen = requireSeenHead(pullRequest, head);
+    if (!seen.ok) return seen;
+  }
+  const shown = await requireShownWhole(ctx, repository, pullRequest, verdict.isSeenWhole === true);
+  if (!shown.ok) return shown;
+  return ok(head === undefined ? verdict : { ...verdict, head: pullRequest.headSha });
+}
+
+/**
+ * A decision by its id, or the only open one about a subject: capability, call, question, landing, pull request. An answer may name the
+ * session too and means its oldest question; a yes or no may not, since a session can wait for several things.
+ */
+async function findDecision(
+  db: Db,
+  id: string,
+  verdict?: VerdictRequest['verdict'],
+): Promise<Result<DecisionRequestRow>> {
   const byId = await db.selectFrom('decision_request').selectAll().where('id', '=', id).executeTakeFirst();
   if (byId) return ok(byId);
-  const bySubject = await db
+  const open = db
     .selectFrom('decision_request')
     .leftJoin('session', 'session.id', 'decision_request.session_id')
     .selectAll('decision_request')
     .where('decision_request.state', '=', 'open')
-    .where((eb) =>
-      eb.or([eb('subject_id', '=', id), eb('decision_request.session_id', '=', id), eb('session.work_key', '=', id)]),
-    )
     .orderBy('decision_request.created_at')
-    .limit(1)
-    .executeTakeFirst();
-  return bySubject
-    ? ok(bySubject as DecisionRequestRow)
-    : refuse('not-found', 'unknown_decision', `unknown id ${id}`, { id });
+    .orderBy('decision_request.id');
+  const about = (await open.where('subject_id', '=', id).limit(20).execute()) as DecisionRequestRow[];
+  if (about.length > 1 && verdict !== undefined) return severalOpen(id, about);
+  if (about[0]) return ok(about[0]);
+  const ofSession = (await open
+    .where((eb) => eb.or([eb('decision_request.session_id', '=', id), eb('session.work_key', '=', id)]))
+    .limit(20)
+    .execute()) as DecisionRequestRow[];
+  if (verdict === 'approve' || verdict === 'refuse') {
+    if (ofSession.length > 0) return severalOpen(id, ofSession);
+  } else {
+    const question = ofSession.find((one) => verdict === undefined || one.kind === 'escalation_answer');
+    if (question) return ok(question);
+  }
+  return refuse('not-found', 'unknown_decision', `unknown id ${id}`, { id });
+}
+
+function severalOpen(id: string, decisions: readonly DecisionRequestRow[]): Result<never> {
+  const ways = decisions.map((one) => `${one.id} (${one.kind})`).join(', ');
+  return refuse('invalid', 'decision_id_missing', `Say which decision of ${id} you mean: ${ways}.`, {
+    ids: decisions.map((one) => one.id),
+  });
 }

@@ -15,8 +15,9 @@ import {
 import type { PullRequest } from '../../review/index.ts';
 import type { AppContext } from '../context.ts';
 import { linesOfPatch, readFilePatches } from './file-patches.ts';
+import { requireShownWhole } from './require-seen.ts';
 import { readRiskFacts } from './risk-facts.ts';
-import { diffView, requireShownWhole } from './views.ts';
+import { diffView } from './views.ts';
 import { visiblePatch } from './visible-patch.ts';
 
 const start = { 'README.md': 'one\n', 'src/a.js': 'export {};\n', 'my old file.js': '1\n2\n3\n4\n', kind: 'file\n' };

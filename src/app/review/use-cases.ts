@@ -17,6 +17,7 @@ import { rulesOf } from '../landing/advance-landing.ts';
 import { acceptAndWait } from '../landing/settle-landing.ts';
 import { findRepository } from '../repositories/register-repository.ts';
 import { openRevert } from './open-revert.ts';
+import { requireSeenHead, requireShownWhole } from './require-seen.ts';
 import { actAsHuman } from './settle-human-review.ts';
 import { diffView, landingView, pullRequestView } from './views.ts';
 
@@ -49,10 +50,18 @@ export function reviewUseCases(ctx: AppContext): ReviewUseCases {
     async humanAct(caller, name, act) {
       const proof = requireProof(caller, 'decide');
       if (!proof.ok) return proof;
-      const found = await findPullRequest(ctx, name);
+      const found = await withRepository(ctx, name);
       if (!found.ok) return found;
-      const done = await actAsHuman(ctx, caller, found.value.id, act, found.value.headSha);
-      return done.ok ? this.showPullRequest(caller, found.value.id) : done;
+      const { pullRequest, repository } = found.value;
+      const { head, isSeenWhole = false, ...wish } = act;
+      if (act.act === 'approve') {
+        const seen = requireSeenHead(pullRequest, head);
+        if (!seen.ok) return seen;
+        const shown = await requireShownWhole(ctx, repository, pullRequest, isSeenWhole);
+        if (!shown.ok) return shown;
+      }
+      const done = await actAsHuman(ctx, caller, pullRequest.id, wish, pullRequest.headSha);
+      return done.ok ? this.showPullRequest(caller, pullRequest.id) : done;
     },
     async land(caller, name, request) {
       const proof = requireProof(caller, 'decide');
@@ -60,24 +69,21 @@ export function reviewUseCases(ctx: AppContext): ReviewUseCases {
       const found = await withRepository(ctx, name);
       if (!found.ok) return found;
       const { pullRequest, repository } = found.value;
-      if (request.head !== undefined && !pullRequest.headSha.startsWith(request.head)) {
-        return refuse(
-          'wrong-state',
-          'stale_head',
-          `You have seen ${request.head}, but the change is at ${pullRequest.headSha.slice(0, 12)} now. Look at it again.`,
-        );
-      }
+      const seen = requireSeenHead(pullRequest, request.head);
+      if (!seen.ok) return seen;
       const landing = await readOpenLanding(db, pullRequest.id);
       if (!landing || landing.state !== 'offered' || landing.candidate === null || landing.baseTip === null) {
         return refuse('not-landed', 'not_offered', await whyNot(ctx, repository, pullRequest), {
           state: pullRequest.state,
         });
       }
+      const shown = await requireShownWhole(ctx, repository, pullRequest, request.isSeenWhole === true);
+      if (!shown.ok) return shown;
       const landed = await acceptAndWait(ctx, caller, {
         landingId: landing.id,
         candidate: landing.candidate,
         baseTip: landing.baseTip,
-        headSha: landing.expectedHead,
+        headSha: pullRequest.headSha,
       });
       return landed.ok ? ok(await landingView(ctx, landed.value)) : landed;
     },
@@ -102,7 +108,7 @@ export function reviewUseCases(ctx: AppContext): ReviewUseCases {
   };
 }
 
-/** A pull request by id, or by number where only one repository has that number open (else the newest). */
+/** A pull request by id, or by number where only one repository has that number. */
 async function findPullRequest(ctx: AppContext, name: string): Promise<Result<PullRequest>> {
   const byId = await readPullRequest(ctx.store.read, name);
   if (byId) return ok(byId);
@@ -110,17 +116,24 @@ async function findPullRequest(ctx: AppContext, name: string): Promise<Result<Pu
   const matches =
     number === undefined
       ? []
-      : (await listPullRequests(ctx.store.read, { limit: 1000 })).filter((one) => one.number === Number(number));
-  const open = matches.filter((one) => one.closedAt === null);
-  if (open.length > 1) {
+      : await ctx.store.read
+          .selectFrom('pull_request')
+          .innerJoin('repository', 'repository.id', 'pull_request.repository_id')
+          .select(['pull_request.id', 'repository.name'])
+          .where('pull_request.number', '=', Number(number))
+          .orderBy('pull_request.created_at')
+          .limit(20)
+          .execute();
+  if (matches.length > 1) {
+    const ways = matches.map((one) => `${one.id} (${one.name})`).join(', ');
     return refuse(
       'invalid',
       'ambiguous_number',
-      `${open.length} repositories have an open pull request ${number}; use its id.`,
-      { ids: open.map((one) => one.id) },
+      `${matches.length} repositories have a pull request ${number}; use its id: ${ways}.`,
+      { ids: matches.map((one) => one.id) },
     );
   }
-  const found = open[0] ?? matches.at(-1);
+  const found = matches[0] && (await readPullRequest(ctx.store.read, matches[0].id));
   return found
     ? ok(found)
     : refuse(

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 
-import { ok, refuse, type Result, toRfc3339 } from '../../kernel/index.ts';
+import { toRfc3339 } from '../../kernel/index.ts';
 import { changedFiles, type Repository, repositoryById } from '../../forge/index.ts';
 import { makeVisible } from '../../gate/index.ts';
 import {
@@ -235,25 +235,6 @@ export async function diffView(ctx: AppContext, repository: Repository, pullRequ
         ? null
         : `${hidden} of ${patches.length} files cannot be shown whole, so this is approved only by who has read them elsewhere: git --git-dir ${repository.forgeDir} diff ${baseSha.slice(0, 12)}...${headSha.slice(0, 12)}, then "--seen-whole".`,
   };
-}
-
-/**
- * Refuses `not_shown_whole` for a change that no client can show whole, unless the human says that they have read it elsewhere.
- * A yes to what was not seen is no yes (P5).
- */
-export async function requireShownWhole(
-  ctx: AppContext,
-  repository: Repository,
-  pullRequest: PullRequest,
-  isSeenWhole: boolean,
-): Promise<Result<void>> {
-  if (isSeenWhole) return ok();
-  const diff = await diffView(ctx, repository, pullRequest);
-  return diff.isTruncated
-    ? refuse('wrong-state', 'not_shown_whole', diff.reason ?? 'The change cannot be shown whole.', {
-        files: diff.files.filter((file) => file.notShown !== null).map((file) => file.path),
-      })
-    : ok();
 }
 
 function visibleOrNull(text: string | null | undefined): string | null {

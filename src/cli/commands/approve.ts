@@ -10,7 +10,8 @@ export function define(command: Command, context: CliContext): void {
     .option('--note <text>', 'Why')
     .option('--standing', 'For a call: approve its capability for good, not this one call')
     .option('--once', 'For a call: approve this one call only')
-    .option('--head <commit>', 'For a landing: only if this is still its head');
+    .option('--head <commit>', 'For a landing or a human review: only if this is still its head')
+    .option('--seen-whole', 'For a change: you have read elsewhere what cannot be shown whole');
   withProof(command);
   context.action(command, async ({ args: [id = ''], options }) => {
     const body = {
@@ -18,6 +19,7 @@ export function define(command: Command, context: CliContext): void {
       ...(options.note === undefined ? {} : { note: options.note }),
       ...(options.standing ? { scope: 'standing' } : options.once ? { scope: 'once' } : {}),
       ...(options.head === undefined ? {} : { head: options.head }),
+      ...(options.seenWhole ? { isSeenWhole: true } : {}),
     };
     const path = `/api/decisions/${encodeURIComponent(id)}/verdict`;
     const settled = await context.decide<SettledView>('PUT', path, body, options);

@@ -2,7 +2,8 @@ import type { Command } from 'commander';
 
 import type { PullRequestView } from '../../wire/index.ts';
 import type { CliContext } from '../context.ts';
-import { withProof } from '../options.ts';
+import { withProof, withSeen } from '../options.ts';
+import { pathOf, seenOf } from '../seen-change.ts';
 import { oneLine } from '../show.ts';
 
 export function define(command: Command, context: CliContext): void {
@@ -16,11 +17,13 @@ export function define(command: Command, context: CliContext): void {
       .description(what)
       .argument('<number>', 'Number or id of the pull request')
       .option('--note <text>', 'Why, or what is to be done');
+    if (act === 'approve') withSeen(verb);
     withProof(verb);
     context.action(verb, async ({ args: [name = ''], options }) => {
-      const path = `/api/pull-requests/${encodeURIComponent(name.replace(/^#/, ''))}/human-review`;
-      const body = { act, ...(options.note === undefined ? {} : { note: options.note }) };
-      const done = await context.decide<PullRequestView>('PUT', path, body, options);
+      const seen = act === 'approve' ? await seenOf(context, name, options) : { path: pathOf(name) };
+      const { path, ...facts } = seen;
+      const body = { act, ...(options.note === undefined ? {} : { note: options.note }), ...facts };
+      const done = await context.decide<PullRequestView>('PUT', `${path}/human-review`, body, options);
       return { json: done, text: `#${done.number}: ${done.state}. ${oneLine(done.waitsFor, 200)}` };
     });
   }

@@ -2,18 +2,17 @@ import type { Command } from 'commander';
 
 import type { LandingView } from '../../wire/index.ts';
 import type { CliContext } from '../context.ts';
-import { withProof } from '../options.ts';
+import { withProof, withSeen } from '../options.ts';
+import { seenOf } from '../seen-change.ts';
 import { oneLine } from '../show.ts';
 
 export function define(command: Command, context: CliContext): void {
-  command
-    .argument('<number>', 'Number or id of the pull request')
-    .option('--head <commit>', 'Only if this is still its head');
+  command.argument('<number>', 'Number or id of the pull request');
+  withSeen(command);
   withProof(command);
   context.action(command, async ({ args: [name = ''], options }) => {
-    const path = `/api/pull-requests/${encodeURIComponent(name.replace(/^#/, ''))}/landings`;
-    const body = { wait: true, ...(options.head === undefined ? {} : { head: options.head }) };
-    const landing = await context.decide<LandingView>('POST', path, body, options);
+    const { path, ...seen } = await seenOf(context, name, options);
+    const landing = await context.decide<LandingView>('POST', `${path}/landings`, { wait: true, ...seen }, options);
     return { json: landing, text: textOf(landing), exitCode: exitCodeOf(landing) };
   });
 }

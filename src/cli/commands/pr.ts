@@ -2,7 +2,10 @@ import type { Command } from 'commander';
 
 import type { DiffView, Page, PullRequestView } from '../../wire/index.ts';
 import type { CliContext } from '../context.ts';
+import { pathOf } from '../seen-change.ts';
+import { rememberSeenHead, seenFileOf } from '../seen-heads.ts';
 import { oneLine, table, visible } from '../show.ts';
+import { unlockFileOf } from '../unlock-file.ts';
 
 export function define(command: Command, context: CliContext): void {
   const list = command
@@ -37,10 +40,12 @@ export function define(command: Command, context: CliContext): void {
     .argument('<number>', 'Number or id')
     .option('--diff', 'With its diff');
   context.action(show, async ({ args: [name = ''], options }) => {
-    const path = `/api/pull-requests/${encodeURIComponent(name.replace(/^#/, ''))}`;
+    const path = pathOf(name);
     const pullRequest = await context.get<PullRequestView>(path);
-    if (!options.diff) return { json: pullRequest, text: textOf(pullRequest) };
-    const diff = await context.get<DiffView>(`${path}/diff`);
+    const diff = options.diff ? await context.get<DiffView>(`${path}/diff`) : undefined;
+    const seen = seenFileOf(unlockFileOf(context.paths.home, context.io.env));
+    rememberSeenHead(seen, pullRequest.id, diff?.headCommit ?? pullRequest.headCommit);
+    if (!diff) return { json: pullRequest, text: textOf(pullRequest) };
     return { json: { ...pullRequest, diff }, text: `${textOf(pullRequest)}\n\n${diffText(diff)}` };
   });
 }
@@ -70,9 +75,7 @@ function textOf(one: PullRequestView): string {
 function diffText(diff: DiffView): string {
   const files = diff.files.map((file) => {
     const head = `--- ${oneLine(file.path, 300)} (${file.status}, +${file.added ?? '?'} −${file.removed ?? '?'})${file.humanOnly === null ? '' : ` · for a human: ${file.humanOnly}`}`;
-    return `${head}\n${file.patch === null ? (file.isBinary ? '(binary)' : '(left out)') : visible(file.patch)}`;
+    return `${head}\n${file.patch === null ? `(${file.notShown ?? 'binary'})` : visible(file.patch)}`;
   });
-  return [...files, ...(diff.isTruncated ? ['Some patches were left out because the whole is too large.'] : [])].join(
-    '\n',
-  );
+  return [...files, `head ${diff.headCommit}`, ...(diff.reason === null ? [] : [diff.reason])].join('\n');
 }
