@@ -28,18 +28,21 @@ export function reviewerBrief(brief: ReviewerBrief): string {
   const risk =
     brief.changeRisk === 'low'
       ? []
-      : [`Risk of this change: ${brief.changeRisk}.\n${brief.riskReasons.map((reason) => `- ${reason}`).join('\n')}`];
+      : [`Risk of this change: ${brief.changeRisk}.`, dataBlock('risk', linesOf(brief.riskReasons))];
   return [
     preamble,
-    `Pull request ${brief.number}: ${brief.title}. Your clone stands at its head ${brief.head.slice(0, 12)}; the base is ${brief.base.slice(0, 12)}.`,
+    `Pull request ${brief.number}. Your clone stands at its head ${brief.head.slice(0, 12)}; the base is ${brief.base.slice(0, 12)}.`,
+    dataBlock('title', oneLine(brief.title)),
     ...(brief.request.trim() === '' ? [] : ['What was asked for:', dataBlock('request', brief.request)]),
     ...risk,
     ...(brief.restoredFiles.length === 0
       ? []
       : [
-          `These agent instructions were changed and have been put back to the base in your clone; judge them from the patch: ${brief.restoredFiles.join(', ')}`,
+          'These agent instructions were changed and have been put back to the base in your clone; judge them from the patch:',
+          dataBlock('restored files', namesOf(brief.restoredFiles)),
         ]),
-    `The files of the change:\n${brief.files.map((file) => `- ${file}`).join('\n')}`,
+    'The files of the change, as JSON strings:',
+    dataBlock('files', namesOf(brief.files)),
     dataBlock(brief.isPatchCut ? `patch, cut; the whole is in ${brief.patchPath}` : 'patch', brief.patch),
     ...(brief.earlierFindings === ''
       ? []
@@ -51,4 +54,18 @@ export function reviewerBrief(brief: ReviewerBrief): string {
 - \`coverage\`: the files you really read. An approval that does not cover every file of the change does not count.
 Then call \`report_done\` and end your turn.`,
   ].join('\n\n');
+}
+
+/** Names come from the change: none of them may look like a line of its own. */
+function namesOf(paths: readonly string[]): string {
+  return paths.map((path) => JSON.stringify(path)).join('\n');
+}
+
+function linesOf(texts: readonly string[]): string {
+  return texts.map((text) => `- ${oneLine(text)}`).join('\n');
+}
+
+/** Every kind of line end and other control character becomes a space. */
+function oneLine(text: string): string {
+  return text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ');
 }
