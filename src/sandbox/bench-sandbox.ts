@@ -13,16 +13,16 @@ import type { Sandbox, SandboxProfile } from './profile.ts';
 import { startWrapped } from './run-in-sandbox.ts';
 import { startWall } from './wall/start-wall.ts';
 
-/** Figures of one machine in one run; medians, each beside the same thing without the sandbox. */
+/** Samples of one machine in one run, each kind beside the same thing without the sandbox. */
 export interface SandboxFigures {
   /** From asking for a process to its end, ms. */
-  startMs: { none: number; sandbox: number; withNetwork: number };
+  startMs: { none: number[]; sandbox: number[]; withNetwork: number[] };
   /** Memory that a session's sandbox adds (proportional share of its processes), bytes. */
   addedBytes: { sandbox: number; withNetwork: number };
   /** 64 MiB through the command's stdin and stdout, MiB a second. */
   stdioMibPerSecond: { none: number; sandbox: number };
   /** To a server on this machine, ms: connection and first answer, and one round trip on a kept connection. */
-  proxyMs: { direct: number; connect: number; keptDirect: number; keptTunnel: number };
+  proxyMs: { direct: number[]; connect: number[]; keptDirect: number[]; keptTunnel: number[] };
 }
 
 const starts = 15;
@@ -48,9 +48,9 @@ export async function benchSandbox(): Promise<SandboxFigures | undefined> {
     const state = join(base, 'state');
     return {
       startMs: {
-        none: await medianStart(none, offline, state),
-        sandbox: await medianStart(sandbox, offline, state),
-        withNetwork: await medianStart(sandbox, online, state),
+        none: await startTimes(none, offline, state),
+        sandbox: await startTimes(sandbox, offline, state),
+        withNetwork: await startTimes(sandbox, online, state),
       },
       addedBytes: {
         sandbox: await addedMemory(sandbox, offline, state),
@@ -88,8 +88,8 @@ async function makeProfile(sandbox: Sandbox, base: string): Promise<SandboxProfi
   };
 }
 
-async function medianStart(sandbox: Sandbox, profile: SandboxProfile, state: string): Promise<number> {
-  return medianOf(starts, async () => {
+async function startTimes(sandbox: Sandbox, profile: SandboxProfile, state: string): Promise<number[]> {
+  return timesOf(starts, async () => {
     const child = startWrapped(await sandbox.wrap(profile, ['/bin/true'], state));
     await once(child, 'exit');
   });
@@ -132,15 +132,15 @@ async function proxyTimes(port: number, path: string): Promise<SandboxFigures['p
     await ping(socket);
     socket.destroy();
   };
-  const kept = async (open: () => Socket | Promise<Socket>): Promise<number> => {
+  const kept = async (open: () => Socket | Promise<Socket>): Promise<number[]> => {
     const socket = await open();
-    const time = await medianOf(roundTrips, () => ping(socket));
+    const times = await timesOf(roundTrips, () => ping(socket));
     socket.destroy();
-    return time;
+    return times;
   };
   return {
-    direct: await medianOf(roundTrips, () => newConnection(direct)),
-    connect: await medianOf(roundTrips, () => newConnection(tunnel)),
+    direct: await timesOf(roundTrips, () => newConnection(direct)),
+    connect: await timesOf(roundTrips, () => newConnection(tunnel)),
     keptDirect: await kept(direct),
     keptTunnel: await kept(tunnel),
   };
@@ -152,15 +152,14 @@ async function ping(socket: Socket): Promise<void> {
   await answer;
 }
 
-async function medianOf(times: number, act: () => Promise<void>): Promise<number> {
+async function timesOf(times: number, act: () => Promise<void>): Promise<number[]> {
   const taken: number[] = [];
   for (let index = 0; index < times; index += 1) {
     const started = performance.now();
     await act();
     taken.push(performance.now() - started);
   }
-  const middle = taken.toSorted((a, b) => a - b)[Math.floor(times / 2)] ?? 0;
-  return Math.round(middle * 1_000) / 1_000;
+  return taken;
 }
 
 function childrenOf(pid: number): number[] {

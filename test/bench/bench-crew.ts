@@ -1,0 +1,49 @@
+import { join } from 'node:path';
+
+import { packageFolder } from '../e2e/built-package.ts';
+import { createInstance, type Instance } from '../e2e/instance.ts';
+import { followEvents, type Following } from './follow-events.ts';
+
+/** A server with sessions that all work on a task of their own, and an SSE client. */
+export interface BenchCrew {
+  instance: Instance;
+  events: Following;
+  /** Adds a project with `count` tasks, for which the dispatcher starts sessions. */
+  addTasks(count: number): Promise<void>;
+  dispose(): Promise<void>;
+}
+
+/** Starts a server for up to `maxActive` sessions of an agent that asks `questions` questions and then works on for good. */
+export async function openBenchCrew(maxActive: number, questions: number): Promise<BenchCrew> {
+  const instance = createInstance({ CHANTIER_MAX_ACTIVE: String(maxActive) });
+  try {
+    await instance.up();
+    await instance.init();
+    const scripts = ['test/bench/asks-often.mjs', 'examples/agents/scripted-agent.mjs'];
+    const command = [...scripts.map((file) => join(packageFolder, file)), String(questions)];
+    await instance.addAgent('turing', 'claude', 'author', command);
+    const events = await followEvents(instance);
+    return {
+      instance,
+      events,
+      addTasks: (count) => addTasks(instance, count),
+      async dispose() {
+        events.stop();
+        await instance.dispose();
+      },
+    };
+  } catch (error) {
+    await instance.dispose();
+    throw error;
+  }
+}
+
+async function addTasks(instance: Instance, count: number): Promise<void> {
+  const { status, body } = await instance.send('POST', '/api/projects', {
+    codename: `bench-${count}`,
+    title: 'Bench',
+    firstJob: { codename: 'first-job', title: 'First' },
+    firstTasks: Array.from({ length: count }, (_, index) => ({ title: `Task ${index + 1}` })),
+  });
+  if (status >= 300) throw new Error(`${status} ${JSON.stringify(body)}`);
+}

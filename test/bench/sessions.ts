@@ -1,0 +1,70 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { openBenchCrew } from './bench-crew.ts';
+import { type Figure, figureOf } from './figure.ts';
+
+interface SessionFacts {
+  id: string;
+  pid: number | null;
+  state: string;
+  openEscalations: { id: string; text: string }[];
+}
+
+/** From the moment an agent asks to the question's event at an SSE client. */
+export async function benchQuestion(sessions: number): Promise<Figure[]> {
+  const questions = 5;
+  const { instance, events, addTasks, dispose } = await openBenchCrew(sessions, questions);
+  try {
+    await addTasks(sessions);
+    const isOpened = (event: { kind: string }): boolean => event.kind === 'escalation.opened';
+    await instance.until(
+      'all questions',
+      async () => events.heard.filter(isOpened).length >= sessions * questions,
+      60_000 + sessions * 3_000,
+    );
+    const askedAt = new Map<string, bigint>();
+    for (const session of await listSessions(instance)) {
+      for (const { id, text } of session.openEscalations) askedAt.set(id, BigInt(text.replace('asked at ', '')));
+    }
+    const delays = events.heard
+      .filter(isOpened)
+      .map(({ heardAt, subject }) => Number(heardAt - (askedAt.get(subject.id) ?? heardAt)) / 1e6);
+    const parts = { target: { at: 'p95', atMost: 100 }, note: `${sessions} sessions; the target is for 100` } as const;
+    return [figureOf('question → SSE client', delays, parts)];
+  } finally {
+    await dispose();
+  }
+}
+
+/** From the end of an agent by `kill -9` to CRASHED at an SSE client. */
+export async function benchCrash(sessions: number): Promise<Figure[]> {
+  const { instance, events, addTasks, dispose } = await openBenchCrew(sessions, 0);
+  try {
+    await addTasks(sessions);
+    const living = await instance.until(
+      'all sessions at work',
+      async () => {
+        const all = await listSessions(instance);
+        return all.length >= sessions && all.every((one) => one.state === 'RUNNING' && one.pid !== null) && all;
+      },
+      60_000 + sessions * 3_000,
+    );
+    await sleep(1_000); // their first turns have begun
+    const delays: number[] = [];
+    for (const { id, pid } of living) {
+      const killedAt = process.hrtime.bigint();
+      process.kill(pid!, 'SIGKILL');
+      const crashed = await events.wait(
+        ({ kind, subject, facts }) => kind === 'session.moved' && subject.id === id && facts.to === 'CRASHED',
+      );
+      delays.push(Number(crashed.heardAt - killedAt) / 1e6);
+    }
+    return [figureOf('kill → CRASHED at an SSE client', delays, { target: { at: 'p95', atMost: 250 } })];
+  } finally {
+    await dispose();
+  }
+}
+
+async function listSessions(instance: { get(path: string): Promise<unknown> }): Promise<SessionFacts[]> {
+  return ((await instance.get('/api/sessions?limit=200&living=true')) as { items: SessionFacts[] }).items;
+}
