@@ -1,19 +1,22 @@
 // An author that does what stands in its request: a line `steps: [...]` for the first turn, a line `feedback: [...]` for
 // each later one. A step is a list: its name, then its arguments. What was asked last replaces `{answer}` in texts.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
 import { join } from 'node:path';
 
 import { runScripted } from '../../examples/agents/scripted-agent.mjs';
 
 const kept = join(process.env.HOME ?? '.', 'steps.json');
+const statuses = [];
 let answer = '';
 
 const does = {
-  write: (turn, path, text) => turn.write(path, text.replaceAll('{answer}', answer).replaceAll('{pid}', process.pid)),
+  write: (turn, path, text) => turn.write(path, filled(text)),
   remove: (turn, path) => rmSync(join(turn.cwd, path), { recursive: true }),
-  run: (turn, ...command) => turn.run(...command),
-  commit: (turn, message) => turn.commit(message),
+  run: (turn, ...command) => turn.run(...command.map(filled)),
+  commit: (turn, message) => turn.commit(filled(message)),
   say: (turn, text) => turn.say(text),
+  sayMuch: (turn, bytes) => turn.say('x'.repeat(bytes)),
   ask: async (turn, text) => {
     answer = (await turn.call('ask_human', { text })).replace(/^ANSWER: /, '');
   },
@@ -26,6 +29,11 @@ const does = {
   done: (turn, summary = 'done') => turn.call('report_done', { summary }),
   hang: () => new Promise(() => {}),
   die: (_turn, code = 1) => process.exit(code),
+  /** Sends a request to the server at the one door of a session, with `token` or its own. */
+  http: async (_turn, method, path, body, token) => {
+    statuses.push(await send(method, path, body, token ?? process.env.CHANTIER_TOKEN));
+  },
+  writeStatuses: (turn, path) => turn.write(path, `${JSON.stringify(statuses)}\n`),
 };
 
 runScripted(async (turn) => {
@@ -35,11 +43,37 @@ runScripted(async (turn) => {
     writeFileSync(kept, JSON.stringify(told));
   }
   const known = JSON.parse(readFileSync(kept, 'utf8'));
+  turn.memory.turns = (turn.memory.turns ?? 0) + 1;
+  turn.say(`turn ${turn.memory.turns} of this conversation`);
   const isFirst = told.steps !== undefined && !turn.text.includes('Earlier work stands on this branch');
   for (const [name, ...args] of (isFirst ? known.steps : known.feedback) ?? []) await does[name](turn, ...args);
 });
 
+function filled(text) {
+  return text.replaceAll('{answer}', answer).replaceAll('{token}', process.env.CHANTIER_TOKEN);
+}
+
 function lineOf(text, name) {
   const line = text.split('\n').find((one) => one.startsWith(`${name}: `));
   return line === undefined ? undefined : JSON.parse(line.slice(name.length + 2));
+}
+
+function send(method, path, body, token) {
+  return new Promise((resolve) => {
+    const text = method === 'GET' ? '' : JSON.stringify(body ?? {});
+    const headers = {
+      host: 'localhost',
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(text),
+      'idempotency-key': `try-${statuses.length}`,
+      'chantier-proof': token,
+    };
+    const sending = request({ socketPath: process.env.CHANTIER_SOCKET, method, path, headers }, (message) => {
+      message.resume();
+      resolve(message.statusCode);
+    });
+    sending.once('error', () => resolve(0));
+    sending.end(text);
+  });
 }

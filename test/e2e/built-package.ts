@@ -23,9 +23,11 @@ const sources = ['src', 'web', 'scripts', 'package.json', 'package-lock.json'];
 
 /**
  * The package as it is shipped (bundles and console), built from the sources as they are now; kept in `node_modules/.cache`
- * under the hash of those sources. Two that build at once do no harm: the first one wins.
+ * under the hash of those sources. Two that build at once do no harm: the first one wins. `CHANTIER_E2E_PACKAGE` names another one, already built.
  */
 export function builtPackage(): string {
+  const given = process.env.CHANTIER_E2E_PACKAGE;
+  if (given !== undefined && given !== '') return given;
   const cache = join(packageFolder, 'node_modules/.cache/chantier-e2e');
   const built = join(cache, hashOf(sources));
   if (existsSync(built)) return built;

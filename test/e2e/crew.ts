@@ -20,10 +20,23 @@ export interface Crew extends Instance {
   land(run: RunIds): Promise<any>; // oxlint-disable-line typescript/no-explicit-any
   /** The newest session of a run's task, waited for until `wanted` holds. */
   session(run: RunIds, wanted?: (session: SessionFacts) => boolean): Promise<SessionFacts>;
+  /** The clone in which the first session of an author works. */
+  workFolder(session: SessionFacts): string;
   /** The pull request of a run's task, waited for until `wanted` holds. */
   pullRequest(run: RunIds, wanted?: (pull: any) => boolean): Promise<any>; // oxlint-disable-line typescript/no-explicit-any
   /** All events so far, oldest first. */
-  events(kind?: string): Promise<{ seq: number; kind: string; actor: any; subject: any; facts: any }[]>; // oxlint-disable-line typescript/no-explicit-any
+  events(kind?: string): Promise<LoggedEvent[]>;
+}
+
+/** A line of `audit export`, in parts. */
+export interface LoggedEvent {
+  seq: number;
+  /** Epoch ms. */
+  at: number;
+  kind: string;
+  actor: { kind: string; id: string };
+  subject: { kind: string; id: string };
+  facts: any; // oxlint-disable-line typescript/no-explicit-any -- each kind has its own
 }
 
 export interface RunIds {
@@ -102,6 +115,7 @@ function withWords(instance: Instance): Crew {
         const own = all.items.filter((one: SessionFacts) => one.taskId === run.task.id);
         return own.toSorted((a: SessionFacts, b: SessionFacts) => (a.id < b.id ? 1 : -1)).find(wanted);
       }),
+    workFolder: (session) => join(`${instance.home}-work`, session.id, 'clone'),
     pullRequest: (run, wanted = () => true) =>
       instance.until(`a pull request of task ${run.task.id}: ${wanted}`, async () => {
         const all = await instance.get('/api/pull-requests?limit=200');
@@ -112,9 +126,21 @@ function withWords(instance: Instance): Crew {
       const all = (lines as string)
         .trim()
         .split('\n')
-        .map((line) => JSON.parse(line));
+        .map((line) => readEvent(line));
       return kind === undefined ? all : all.filter((event) => event.kind === kind);
     },
   };
   return crew;
+}
+
+function readEvent(line: string): LoggedEvent {
+  const row = JSON.parse(line);
+  return {
+    seq: row.seq,
+    at: row.at,
+    kind: row.kind,
+    actor: { kind: row.actor_kind, id: row.actor_id },
+    subject: { kind: row.subject_kind, id: row.subject_id },
+    facts: JSON.parse(row.facts),
+  };
 }

@@ -29,7 +29,9 @@ export function sendHttp({ socket, url, method = 'GET', path, body, headers = {}
       path,
       headers: {
         ...(socket === undefined ? {} : { host: 'localhost' }),
-        ...(text === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(text === undefined
+          ? {}
+          : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
         ...(method === 'GET' ? {} : { 'idempotency-key': randomUUID() }),
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         ...headers,

@@ -98,6 +98,15 @@ export function createInstance(settings: NodeJS.ProcessEnv = {}, options: Server
     token: readFileSync(join(home, 'operator.token'), 'utf8').trim(),
   });
 
+  const lastEvents = async (): Promise<string> => {
+    const text = await instance.get('/api/audit/export').catch(() => '');
+    const lines = String(text).trim().split('\n').slice(-25).filter(Boolean);
+    return lines
+      .map((line) => JSON.parse(line))
+      .map(({ at, kind, facts }) => [at, kind, facts].join(' ').slice(0, 300))
+      .join('\n');
+  };
+
   const instance: Instance = {
     root,
     home,
@@ -157,7 +166,7 @@ export function createInstance(settings: NodeJS.ProcessEnv = {}, options: Server
       for (;;) {
         const found = await probe();
         if (found !== undefined && found !== false) return found;
-        if (Date.now() > deadline) throw new Error(`timed out: ${what}\n${logTail(home)}`);
+        if (Date.now() > deadline) throw new Error(`timed out: ${what}\n${await lastEvents()}\n${logTail(home)}`);
         await new Promise((done) => setTimeout(done, 60));
       }
     },
