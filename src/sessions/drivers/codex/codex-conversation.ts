@@ -31,6 +31,8 @@ export class CodexConversation implements Conversation<CodexFrame> {
   #isOpen = false;
   #failure: StartFailure | undefined;
   #hasBegun = false;
+  /** Turns that the runner has begun. */
+  #turns = 0;
   #nextNumber = 1;
   #turn: TurnState = 'idle';
 
@@ -132,6 +134,7 @@ export class CodexConversation implements Conversation<CodexFrame> {
         return this.#readReady(event);
       case 'chantier.turn':
         this.#hasBegun = false;
+        this.#turns += 1;
         return [];
       case 'chantier.turn-exited':
         return this.#readExit(event);
@@ -179,7 +182,9 @@ export class CodexConversation implements Conversation<CodexFrame> {
   /** Texts come whole with `item.completed`; calls show as soon as they start. */
   #readItem(type: string, item: Record<string, unknown>): DriverEvent[] {
     const isText = item.type === 'agent_message' || item.type === 'reasoning' || item.type === 'error';
-    return isText && type !== 'item.completed' ? [] : readItem(item);
+    // Their ids begin anew with every process.
+    const id = `${this.#turns}.${textOf(item.id) ?? ''}`;
+    return isText && type !== 'item.completed' ? [] : readItem(id, item);
   }
 
   #readFailure(event: Record<string, unknown>): DriverEvent[] {

@@ -47,6 +47,8 @@ test('a second prompt is a second process that resumes the thread, in the same g
   expect(witness.text()).toBe(`${conversationId} heard: p1${conversationId} heard: p2`);
   expect(witness.events.filter((event) => event.kind === 'conversation')).toHaveLength(1);
   expect(generation.look().phase).toBe('running');
+  const calls = new Set(witness.events.flatMap((event) => (event.kind === 'tool-call' ? [event.call.callId] : [])));
+  expect([...calls]).toEqual(['1.item_0', '2.item_0']);
 });
 
 test('a new generation goes on with the thread (exec resume)', async () => {

@@ -2,9 +2,8 @@ import type { Json } from '../../../kernel/index.ts';
 import type { DriverEvent, ToolCallView } from '../driver-event.ts';
 import { isRecord, recordsOf, textOf } from '../read-json.ts';
 
-/** One item of a turn: what the agent said, thought, ran or changed. Items it only complains in are noise. */
-export function readItem(item: Record<string, unknown>): DriverEvent[] {
-  const id = textOf(item.id) ?? '';
+/** One item of a turn, `id` its name in the thread: what the agent said, thought, ran or changed. Complaints are noise. */
+export function readItem(id: string, item: Record<string, unknown>): DriverEvent[] {
   switch (item.type) {
     case 'agent_message':
       return message('agent', id, item.text);
