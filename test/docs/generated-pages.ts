@@ -1,5 +1,6 @@
 import { chantierYmlPages } from './pages/chantier-yml.ts';
 import { cliPage } from './pages/cli.ts';
+import { decisionsPage } from './pages/decisions.ts';
 import { eventsPage } from './pages/events.ts';
 import { httpPages } from './pages/http.ts';
 import { licencesPage } from './pages/licences.ts';
@@ -16,6 +17,7 @@ export async function generatedPages(): Promise<readonly Page[]> {
     settingsPage(),
     ...httpPages(),
     eventsPage(),
+    decisionsPage(),
     refusalsPage(),
     mcpToolsPage(),
     ...chantierYmlPages(),

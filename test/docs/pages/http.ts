@@ -14,7 +14,7 @@ with every body, is [openapi.json](openapi.json); a running server gives the sam
   CLI has the token of its home, over the socket only. An agent has the token of its own session, over the socket in its sandbox only.
 - **Changes** need the header \`Idempotency-Key\`, but for the few marked. The same key with the same body gives the same answer again.
 - **Refusals** are problem bodies (RFC 9457) with a stable \`code\`: [refusals](refusals.md).
-- **Lists** give \`items\` and, where there is more, \`next\`; send it back as \`cursor\`.
+- **Lists** give \`items\` and \`nextCursor\`, which is null at the end; send it back as \`cursor\`.
 - **Events** come as a page, or with \`Accept: text/event-stream\` as a stream that goes on after \`Last-Event-ID\`: [events](events.md).`;
 
 /** The API: one page to read, the OpenAPI document, and the table of rights. */
