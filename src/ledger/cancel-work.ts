@@ -81,5 +81,6 @@ async function cancelOne(tx: Tx, task: TaskRow, wish: Wish): Promise<Result<{ ro
   await endClaim(tx, task.id, 'cancelled', wish.actor);
   await endDeliveryRow(tx, task.id, 'cancelled');
   await voidDecisions(tx, { dedupeKey: `attempts_exhausted:${task.id}` }, 'task cancelled');
+  await voidDecisions(tx, { dedupeKey: `nothing_delivered:${task.id}` }, 'task cancelled');
   return moved;
 }

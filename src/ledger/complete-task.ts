@@ -48,6 +48,7 @@ export async function completeTask(
   await endClaim(tx, task.id, by.kind === 'human' ? 'completed by a human' : 'completed', actor);
   await endDeliveryRow(tx, task.id, by.kind === 'landing' ? 'landed' : 'completed');
   await voidDecisions(tx, { dedupeKey: `attempts_exhausted:${task.id}` }, 'task completed');
+  await voidDecisions(tx, { dedupeKey: `nothing_delivered:${task.id}` }, 'task completed');
   await settleJob(tx, task.job_id, moved.value.eventId);
   return ok({ task: moved.value.row, already: false });
 }

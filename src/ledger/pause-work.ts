@@ -70,6 +70,7 @@ export async function resumeTask(tx: Tx, wish: Wish & { taskId: string }): Promi
   if (!moved.ok) return moved;
   if (lease && !goesOn) await endClaim(tx, task.id, 'expired', wish.actor);
   if (isExhausted) await voidDecisions(tx, { dedupeKey: `attempts_exhausted:${task.id}` }, 'task resumed');
+  await voidDecisions(tx, { dedupeKey: `nothing_delivered:${task.id}` }, 'task resumed');
   await settleJob(tx, task.job_id, moved.value.eventId);
   return ok(moved.value.row);
 }

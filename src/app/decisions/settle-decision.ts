@@ -162,14 +162,11 @@ async function settleNothingDelivered(
   decision: DecisionRequestRow,
   verdict: VerdictRequest,
 ): Promise<Result<Settled>> {
-  const isYes = verdict.verdict === 'approve';
-  const done =
-    decision.subject_kind === 'task'
-      ? await endTask(tx, caller, decision.subject_id, verdict)
-      : await endAbove(tx, caller, decision, isYes);
-  if (!done.ok) return done;
-  const settled = await closeIfOpen(tx, caller, decision, verdict);
-  return settled.ok ? done : settled;
+  const settled = await close(tx, caller, decision, verdict);
+  if (!settled.ok) return settled;
+  return decision.subject_kind === 'task'
+    ? endTask(tx, caller, decision.subject_id, verdict)
+    : endAbove(tx, caller, decision, verdict.verdict === 'approve');
 }
 
 async function endTask(tx: Tx, caller: Caller, taskId: string, verdict: VerdictRequest): Promise<Result<Settled>> {
@@ -207,6 +204,8 @@ async function settleExhausted(
   decision: DecisionRequestRow,
   verdict: VerdictRequest,
 ): Promise<Result<Settled>> {
+  const settled = await close(tx, caller, decision, verdict);
+  if (!settled.ok) return settled;
   const wish = {
     taskId: decision.subject_id,
     actor: caller.actor,
@@ -214,8 +213,6 @@ async function settleExhausted(
   };
   const moved = verdict.verdict === 'approve' ? await resumeTask(tx, wish) : await cancelTask(tx, wish);
   if (!moved.ok) return moved;
-  const settled = await closeIfOpen(tx, caller, decision, verdict);
-  if (!settled.ok) return settled;
   return ok({ message: verdict.verdict === 'approve' ? 'The task is tried again.' : 'The task is cancelled.' });
 }
 
@@ -258,22 +255,7 @@ function acknowledge(message: string): Settle {
   };
 }
 
-/** Closes the decision unless what was done to its subject has done so already. */
-async function closeIfOpen(
-  tx: Tx,
-  caller: Caller,
-  decision: DecisionRequestRow,
-  verdict: VerdictRequest,
-): Promise<Result<unknown>> {
-  const open = await tx.db
-    .selectFrom('decision_request')
-    .select('id')
-    .where('id', '=', decision.id)
-    .where('state', '=', 'open')
-    .executeTakeFirst();
-  return open ? close(tx, caller, decision, verdict) : ok(undefined);
-}
-
+/** The guarded write that lets one verdict through; it comes before what the verdict does (G-22). */
 async function close(
   tx: Tx,
   caller: Caller,

@@ -89,9 +89,10 @@ async function settle(
   const seen = await requireSeen(ctx, decision, verdict);
   if (!seen.ok) return seen;
   const outcome = await apply(ctx, caller, decision, seen.value);
-  if (!outcome.ok) return outcome;
   const after = await findDecision(ctx.store.read, decision.id);
   if (!after.ok) return after;
+  // Somebody else was faster.
+  if (!outcome.ok) return outcome.refusal.code === 'decision_closed' ? alreadySettled(after.value, verdict) : outcome;
   return ok({ decision: decisionView(after.value), replayed: false, message: outcome.value.message });
 }
 
