@@ -55,6 +55,13 @@ describe('the first operator', () => {
     expect(await access.openFirstRun()).toMatchObject({ refusal: { code: 'operator_exists' } });
   });
 
+  it('is made anew when every operator is disabled', async () => {
+    const { access, store } = await setup();
+    await store.tx((tx) => tx.db.updateTable('user_account').set({ disabled_at: 1 }).execute());
+    const { secret } = mustOk(await access.openFirstRun());
+    mustOk(await access.claimFirstRun({ secret, name: 'eve', passphrase }));
+  });
+
   it('comes by a link that lives 10 minutes and works once', async () => {
     const { store, clock } = await openTestSqlite();
     const access = createAccess({
@@ -200,6 +207,17 @@ describe('log-in', () => {
     expect(tried).toHaveLength(5);
     expect(await access.logIn({ name: 'ada', passphrase })).toMatchObject({ refusal: { code: 'too_many_attempts' } });
     mustOk(await access.giveProof(await atSocket(), { passphrase, door: 'operator-socket' }));
+  });
+});
+
+describe('names that nobody has', () => {
+  it('share one count of failures, and shut nobody else out', async () => {
+    const { access, store } = await setup();
+    const guesses = Array.from({ length: 12 }, (_, i) => access.logIn({ name: `made-up-${i}`, passphrase }));
+    const tried = (await Promise.all(guesses)).filter((one) => !one.ok && one.refusal.code === 'wrong_passphrase');
+    expect(tried).toHaveLength(5);
+    expect(await store.read.selectFrom('log_in_failure').selectAll().execute()).toHaveLength(1);
+    mustOk(await access.logIn({ name: 'ada', passphrase }));
   });
 });
 

@@ -77,23 +77,24 @@ export async function listUsers(store: Store): Promise<UserView[]> {
 }
 
 /**
- * The user whose passphrase it is. Without a name, the only operator there is. Wrong names and wrong passphrases are
- * one refusal; each failure counts against `bucket` (way in), and too many make the next ones wait.
+ * The user whose passphrase it is. Without a name, the only operator there is. Wrong names and wrong passphrases are one refusal.
+ * Each failure counts against the name at its way in, and all names that nobody has count as one: made-up names fill neither the
+ * store nor, with guesses side by side, the memory.
  */
 export async function verifyPassphrase(
   store: Store,
   attempt: { name?: string | undefined; passphrase: string; way: string },
 ): Promise<Result<UserRow>> {
   const name = (attempt.name ?? (await onlyOperatorName(store)) ?? 'operator').toLowerCase();
-  const bucket = `${attempt.way}:${name}`;
-  const attemptTaken = await takeAttempt(store, bucket);
-  if (!attemptTaken.ok) return attemptTaken;
   const user = await store.read
     .selectFrom('user_account')
     .selectAll()
     .where('name', '=', name)
     .where('disabled_at', 'is', null)
     .executeTakeFirst();
+  const bucket = user ? `${attempt.way}:${user.name}` : `${attempt.way}: nobody`;
+  const attemptTaken = await takeAttempt(store, bucket);
+  if (!attemptTaken.ok) return attemptTaken;
   if (!(await matchesPassphrase(attempt.passphrase, user?.passphrase_hash)) || !user) {
     return refuse('not-permitted', 'wrong_passphrase', 'The name or the passphrase is wrong.');
   }
@@ -102,7 +103,12 @@ export async function verifyPassphrase(
 }
 
 async function operatorCount(tx: Tx): Promise<number> {
-  const rows = await tx.db.selectFrom('user_account').select('id').where('role', '=', 'operator').execute();
+  const rows = await tx.db
+    .selectFrom('user_account')
+    .select('id')
+    .where('role', '=', 'operator')
+    .where('disabled_at', 'is', null)
+    .execute();
   return rows.length;
 }
 

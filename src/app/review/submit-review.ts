@@ -1,5 +1,6 @@
 import { ok, refuse, type Result } from '../../kernel/index.ts';
-import { submitVerdict } from '../../review/index.ts';
+import { repositoryById } from '../../forge/index.ts';
+import { readPullRequest, submitVerdict } from '../../review/index.ts';
 import type { TokenHolder } from '../../sessions/index.ts';
 import type { ReviewReceipt, ReviewSubmission } from '../../wire/index.ts';
 import type { Caller } from '../caller.ts';
@@ -21,7 +22,9 @@ export async function submitReview(
     .limit(1)
     .executeTakeFirst();
   if (!claim) return refuse('wrong-state', 'no_claim', 'This session reviews no pull request.');
-  const humans = await humansOf(ctx);
+  const pullRequest = await readPullRequest(ctx.store.read, claim.pull_request_id);
+  const repository = pullRequest && (await repositoryById(ctx.store.read, pullRequest.repositoryId));
+  const humans = await humansOf(ctx, repository?.config.review?.humans);
   return once<ReviewReceipt>(ctx.store, caller, 'agent.review', review, async (tx) => {
     const submitted = await submitVerdict(tx, {
       claimId: claim.id,
@@ -54,6 +57,9 @@ export async function humansOf(ctx: Pick<AppContext, 'store'>, named?: readonly 
     .selectFrom('user_account')
     .select('name')
     .where('role', '=', 'operator')
+    .where('disabled_at', 'is', null)
+    .orderBy('created_at')
+    .orderBy('name')
     .execute();
   const names = operators.map((operator) => operator.name);
   if (named === undefined) return names;
