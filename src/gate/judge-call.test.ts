@@ -329,7 +329,7 @@ eachStore((_dialect, open) => {
 });
 
 describe('an untrusted server (G6.1)', () => {
-  it('can only raise: what it calls read-only counts as reversible (G-9, field case 39)', async () => {
+  it('can only raise: what it calls read-only counts as reversible; what says nothing is privileged (G-9, attack 5, field case 39)', async () => {
     const { tierOf } = await import('./capability.ts');
     expect(tierOf({ readOnlyHint: true }, { isTrusted: false })).toBe('reversible');
     expect(tierOf({ readOnlyHint: true }, { isTrusted: true })).toBe('read-only');

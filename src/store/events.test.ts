@@ -93,7 +93,7 @@ eachStore((dialect, open) => {
     expect(await verifyStore(store)).toMatchObject({ ok: true, count: 1 });
   });
 
-  it('numbers without gaps what many write at once, on two nodes where there can be two', async () => {
+  it('numbers without gaps what many write at once, on two nodes where there can be two (ledger cases 11 and 15)', async () => {
     const { store, reopen } = await open();
     const nodes = dialect === 'postgres' ? [store, await reopen()] : [store];
     const writes = Array.from({ length: 60 }, (_value, index) =>

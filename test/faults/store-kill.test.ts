@@ -73,7 +73,7 @@ async function expectWhole(store: Store, acknowledged: readonly string[]): Promi
 
 const randomWait = (): Promise<void> => delay(20 + Math.random() * 200);
 
-describe('kill -9 in a write loop loses no acknowledged transaction', () => {
+describe('kill -9 in a write loop loses no acknowledged transaction (ledger case 2)', () => {
   it('on SQLite: the writing process, again and again', { timeout: 120_000 }, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'chantier-kill-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
