@@ -17,6 +17,7 @@ import { done, failed, lookAgainIn, type PassOutcome } from '../../store/index.t
 import { skipsRisk } from '../author/report-done.ts';
 import type { AppContext } from '../context.ts';
 import { whyNothingStarts } from '../dispatch/dispatch-tasks.ts';
+import { reviewWorkKey } from './review-work-key.ts';
 import { humansOf } from './submit-review.ts';
 
 const actor = systemActor('review');
@@ -63,7 +64,7 @@ export async function dispatchReviewer(
       ctx.sessions,
       { actor, scope: 'review' },
       {
-        workKey: `pr-${pullRequest.number}/r${claim.value.round}`,
+        workKey: await reviewWorkKey(tx, repository, pullRequest, claim.value.round),
         projectCode: project.codename,
         key: `review:${claim.value.id}`,
         agent: reviewer.agent,
@@ -79,7 +80,7 @@ export async function dispatchReviewer(
   });
   if (started.ok) return done;
   const { kind, code, message } = started.refusal;
-  // No slot, or a reviewer of another repository uses the same work key: the end of that session wakes this one.
+  // No slot, or a reviewer of this round still lives: the end of a session wakes this one.
   if (kind === 'quota' || code === 'already_active') return lookAgainIn(10_000);
   ctx.log.info({ pullRequest: pullRequest.id, code }, message);
   return lookAgainIn(30_000);

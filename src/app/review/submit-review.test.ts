@@ -44,7 +44,8 @@ async function setup(humans: readonly string[] | undefined) {
 it('R-22: a reviewer that cannot go on hands over to the humans whom the repository names, not to every operator', async () => {
   const { ctx, store, repository, caller } = await setup(['carol']);
   const reviewed = reviewWorld(store);
-  const pullRequest = await reviewed.opened({ repositoryId: repository.id, maxRounds: 0 });
+  const pullRequest = await reviewed.opened({ repositoryId: repository.id, maxRounds: 1 });
+  await store.tx((tx) => tx.db.updateTable('pull_request').set({ rounds: 1 }).execute());
   const claim = await reviewed.claim(pullRequest);
   const holder = { sessionId: claim.sessionId, generation: claim.generation } as TokenHolder;
   const finding = { file: 'src/a.ts', line: 1, text: 'wrong', scenario: 'fails always' };
