@@ -144,7 +144,7 @@ async function readBlockers(tx: Tx, project: ProjectRow, value: unknown, faults:
     return [];
   }
   if (value.length === 0) return [];
-  const names = [...new Set(value as string[])];
+  const names = [...new Set(value)];
   const jobs = await tx.db
     .selectFrom('job')
     .selectAll()

@@ -21,9 +21,9 @@ import { machine, world } from './testing.ts';
 
 describe('the move tables (L-4, L-7, L-8)', () => {
   const tables: [string, MoveTable<string>, Readonly<Record<string, string>>][] = [
-    ['project', projectMoves as MoveTable<string>, projectStateDocs],
-    ['job', jobMoves as MoveTable<string>, jobStateDocs],
-    ['task', taskMoves as MoveTable<string>, taskStateDocs],
+    ['project', projectMoves, projectStateDocs],
+    ['job', jobMoves, jobStateDocs],
+    ['task', taskMoves, taskStateDocs],
   ];
 
   it.each(tables)('of a %s end in done and cancelled only, and stay inside their own set', (_name, table, docs) => {

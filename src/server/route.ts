@@ -158,7 +158,7 @@ function describeRoute(
     },
     ...(needsKey ? { parameters: [key] } : {}),
     responses: {
-      [spec.status ?? 200]: { description: 'Done', content: content as never },
+      [spec.status ?? 200]: { description: 'Done', content: content },
       default: { description: 'Refused or failed', content: problemContent },
     },
   });

@@ -11,7 +11,7 @@ const old = '{"token":"old"}';
 /** An operator who is logged in to an agent, with settings beside the log-in. */
 async function setup(mode: 'auto' | 'none' = 'auto') {
   const { sandbox } = await openSandbox({ mode });
-  const world = await makeSmallWorld({}, sandbox!);
+  const world = await makeSmallWorld({}, sandbox);
   const operatorHome = join(world.base, 'operator');
   mkdirSync(join(operatorHome, '.claude'), { recursive: true });
   const file = join(operatorHome, '.claude/.credentials.json');

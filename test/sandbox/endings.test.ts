@@ -110,7 +110,7 @@ describe.skipIf(cannotRun)(`six ways of ending leave no survivor${cannotRun}`, (
 
 test('without a sandbox the sweep by marker is what finds them: so the check bites (X-15)', async () => {
   const { sandbox } = await openSandbox({ mode: 'none' });
-  const { shell } = await makeSmallWorld({}, sandbox!);
+  const { shell } = await makeSmallWorld({}, sandbox);
   const outcome = await shell(`${breed}\necho bred; exit 0`);
   expect(outcome).toMatchObject({ exitCode: 0, outputTail: 'bred\n' });
   expect(outcome.survivors).toBeGreaterThan(0);

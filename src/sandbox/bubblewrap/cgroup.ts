@@ -70,7 +70,7 @@ async function trySystemd(): Promise<CgroupControl | undefined> {
   const env = Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
   try {
     const [file, ...args] = [...program, '-p', 'MemoryMax=64M', '--', '/bin/true'];
-    await promisify(execFile)(file!, args, { env: { ...env, PATH: '/usr/bin:/bin' }, timeout: 5_000 });
+    await promisify(execFile)(file, args, { env: { ...env, PATH: '/usr/bin:/bin' }, timeout: 5_000 });
     return { kind: 'systemd', program, env };
   } catch {
     return undefined; // no manager answers, as in a container

@@ -57,10 +57,10 @@ export const forge: Migration = {
         state TEXT NOT NULL CHECK (state IN ('prepared','done','lost')),
         created_at BIGINT NOT NULL,
         settled_at BIGINT,
-        UNIQUE (repository_id, to_commit),
         CHECK ((kind = 'sync') = (landing_id IS NULL)),
         CHECK ((state = 'prepared') = (settled_at IS NULL)))`,
-      `CREATE INDEX base_move_prepared_ix ON base_move (repository_id) WHERE state = 'prepared'`,
+      `CREATE UNIQUE INDEX base_move_prepared_ux ON base_move (repository_id, to_commit) WHERE state = 'prepared'`,
+      `CREATE INDEX base_move_to_ix ON base_move (repository_id, to_commit)`,
       `CREATE TABLE check_run (
         id TEXT PRIMARY KEY,
         repository_id TEXT NOT NULL REFERENCES repository (id),

@@ -45,7 +45,7 @@ export const checkedTypes: CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
     oid === int8 || oid === numeric
       ? checkedNumber
-      : types.getTypeParser(oid, format as 'text')) as CustomTypesConfig['getTypeParser'],
+      : types.getTypeParser(oid, format)) as CustomTypesConfig['getTypeParser'],
 };
 
 function checkedNumber(text: string): number {
