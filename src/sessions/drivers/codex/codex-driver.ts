@@ -17,6 +17,8 @@ export const codexDriver: Driver = { kind: 'codex', asksNobody: true, attach, co
 
 /** A day; a human may take long to answer `ask_human`. */
 const toolTimeoutSeconds = 86_400;
+/** How long a server may take to come up. */
+const startupTimeoutSeconds = 60;
 const sandboxOff = '--dangerously-bypass-approvals-and-sandbox';
 
 /** The thread is named by each order, so that a command line serves all turns of a generation. */
@@ -36,6 +38,9 @@ function configure({ name, command, args, env }: McpServerSpec): string[] {
     args: [...args],
     env_vars: Object.keys(env),
     tool_timeout_sec: toolTimeoutSeconds,
+    startup_timeout_sec: startupTimeoutSeconds,
+    // Without our tools an agent could neither ask nor report; codex would go on without them.
+    required: true,
   };
   // JSON of these is valid TOML.
   return Object.entries(values).flatMap(([key, value]) => [
