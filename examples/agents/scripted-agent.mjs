@@ -66,6 +66,8 @@ function turnOf(rpc, session, text) {
     text,
     cwd: session.cwd,
     memory: session.memory,
+    /** Whether the turn was cancelled; a script that takes long looks now and then. */
+    isCancelled: () => session.cancelled,
     say: (message) => update({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: message } }),
     read: (path) => readFileSync(join(session.cwd, path), 'utf8'),
     write(path, content) {

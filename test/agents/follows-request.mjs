@@ -1,6 +1,6 @@
 // An author that does what stands in its request: a line `steps: [...]` for the first turn, a line `feedback: [...]` for
 // each later one. A step is a list: its name, then its arguments. What was asked last replaces `{answer}` in texts.
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 
@@ -17,8 +17,10 @@ const does = {
   commit: (turn, message) => turn.commit(filled(message)),
   say: (turn, text) => turn.say(text),
   sayMuch: (turn, bytes) => turn.say('x'.repeat(bytes)),
-  ask: async (turn, text) => {
-    answer = (await turn.call('ask_human', { text })).replace(/^ANSWER: /, '');
+  async ask(turn, text) {
+    let heard = await turn.call('ask_human', { text });
+    while (!heard.startsWith('ANSWER: ')) heard = await turn.call('wait_answer');
+    answer = heard.slice('ANSWER: '.length);
   },
   mayRun: async (turn, command) => {
     answer = (await turn.mayRun(command)) ? 'allowed' : 'refused';
@@ -27,7 +29,17 @@ const does = {
     answer = await turn.call(tool, args).catch((error) => `refused: ${error.message}`);
   },
   done: (turn, summary = 'done') => turn.call('report_done', { summary }),
-  hang: () => new Promise(() => {}),
+  /** Until the turn is cancelled. */
+  async hang(turn) {
+    while (!turn.isCancelled()) await new Promise((later) => setTimeout(later, 20));
+  },
+  dieOnce(turn) {
+    const marker = join(process.env.HOME, 'died');
+    if (existsSync(marker)) return;
+    writeFileSync(marker, turn.cwd);
+    process.exit(1);
+  },
+  sayHeard: (turn) => turn.say(`heard: ${turn.text}`),
   die: (_turn, code = 1) => process.exit(code),
   /** Sends a request to the server at the one door of a session, with `token` or its own. */
   http: async (_turn, method, path, body, token) => {

@@ -24,6 +24,8 @@ export interface Crew extends Instance {
   workFolder(session: SessionFacts): string;
   /** The pull request of a run's task, waited for until `wanted` holds. */
   pullRequest(run: RunIds, wanted?: (pull: any) => boolean): Promise<any>; // oxlint-disable-line typescript/no-explicit-any
+  /** Stops every author that still works, so that one test leaves no slot taken for the next. */
+  calm(): Promise<void>;
   /** All events so far, oldest first. */
   events(kind?: string): Promise<LoggedEvent[]>;
 }
@@ -121,6 +123,11 @@ function withWords(instance: Instance): Crew {
         const all = await instance.get('/api/pull-requests?limit=200');
         return all.items.find((one: { taskId: string }) => one.taskId === run.task.id && wanted(one));
       }),
+    async calm() {
+      const { items } = await instance.get('/api/sessions?living=true&limit=200');
+      for (const session of items.filter((one: SessionFacts) => one.role === 'author'))
+        await instance.send('PUT', `/api/sessions/${session.id}/stop`, { reason: 'the test is over' });
+    },
     async events(kind) {
       const lines = await instance.get(`/api/audit/export`);
       const all = (lines as string)

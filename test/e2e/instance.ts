@@ -41,6 +41,8 @@ export interface Instance {
   server(): ChildProcess;
   /** Ends the server without a word and waits until it is gone. */
   kill(signal?: NodeJS.Signals): Promise<void>;
+  /** Moves the server's clocks ahead while it runs; resolves when it knows. */
+  advanceClock(ms: number): Promise<void>;
   /** Address of the console and the API on TCP. */
   url(): string;
   /** Runs a verb with `--json`. */
@@ -116,6 +118,11 @@ export function createInstance(settings: NodeJS.ProcessEnv = {}, options: Server
       if (!server) throw new Error('no server was started');
       return server;
     },
+    async advanceClock(ms) {
+      const known = new Promise((done) => instance.server().once('message', done));
+      instance.server().send({ advanceMs: ms });
+      await known;
+    },
     url: () => readAddress(home)!.url,
     cli: (args, options = {}) => runCli(env, root, passphrase, args, options),
     async must(args, options) {
@@ -178,7 +185,7 @@ export function createInstance(settings: NodeJS.ProcessEnv = {}, options: Server
         await gone;
         clearTimeout(timer);
       }
-      if (process.env.CHANTIER_E2E_KEEP) return void console.log('kept', root);
+      if (process.env.CHANTIER_E2E_KEEP) return console.log('kept', root);
       rmSync(root, { recursive: true, force: true, maxRetries: 5 });
     },
   };
@@ -192,10 +199,11 @@ async function succeed(sending: Promise<Answer>): Promise<void> {
 
 async function startServer(instance: Instance, options: ServerOptions): Promise<ChildProcess> {
   const program = options.entry === undefined ? [entry, 'up', '--serve'] : [options.entry];
-  const child = spawn(node, ['--disable-warning=ExperimentalWarning', ...program], {
+  const clock = ['--import', join(import.meta.dirname, 'movable-clock.mjs')];
+  const child = spawn(node, ['--disable-warning=ExperimentalWarning', ...clock, ...program], {
     ...options.user,
     env: { ...instance.env },
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
   let errors = '';
   child.stderr?.on('data', (chunk: Buffer) => (errors += chunk.toString()));

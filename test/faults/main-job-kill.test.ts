@@ -1,9 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { packageFolder } from '../e2e/built-package.ts';
 import { type Crew, openCrew } from '../e2e/crew.ts';
 import { watchEvents } from '../e2e/event-stream.ts';
 import { descendants, isAlive, startOf } from '../e2e/processes.ts';
@@ -71,14 +69,12 @@ describe('deaths in the main job (design 5 and 7, S-40 to S-48)', () => {
     const forge = join(crew.home, 'forge', `${run.repositoryId}.git`);
     const saved = await crew.until('the work to be saved', async () => {
       const refs = git(forge, 'for-each-ref', '--format=%(refname)', 'refs/chantier/rescue/');
-      return refs !== '' && refs.split('\n');
+      const all = refs.split('\n').filter(Boolean);
+      return all.some((ref) => git(forge, 'ls-tree', '-r', '--name-only', ref).includes('rest.txt')) && all;
     });
-    const texts = saved.map((ref) => git(forge, 'ls-tree', '-r', '--name-only', ref)).join('\n');
-    expect(texts).toContain('rest.txt');
     const all = saved.map((ref) => git(forge, 'show', `${ref}:greeting.txt`));
     expect(all).toContain('hello half');
-    await crew.must(['stop', session.workKey]).catch(() => undefined);
-    const cancel = await crew.send('PATCH', `/api/tasks/${run.task.id}`, { status: 'paused' });
-    expect(cancel.status).toBeLessThan(500);
+    const cancelled = await crew.send('PATCH', `/api/tasks/${run.task.id}`, { status: 'cancelled' });
+    expect(cancelled.body).toMatchObject({ status: 'cancelled' });
   });
 });
