@@ -15,6 +15,7 @@ import { addRepositoryRoutes } from './routes/repositories.ts';
 import { addReviewRoutes } from './routes/review.ts';
 import { addSessionRoutes } from './routes/sessions.ts';
 import { addWorkRoutes } from './routes/work.ts';
+import { createSessionLimits } from './session-limits.ts';
 
 /** What the seven commands answer to an eighth (ERR-05). */
 export const unknownCommandText =
@@ -27,6 +28,7 @@ export function buildApi(
 ): Api {
   const api: Api = new OpenAPIHono<ApiEnv>();
   api.use('*', labelRequest, guardBrowser(parts), identifyCaller(parts));
+  const limits = createSessionLimits();
   addHealthRoutes(api, parts);
   addAccessRoutes(api, parts);
   addWorkRoutes(api, parts);
@@ -35,8 +37,8 @@ export function buildApi(
   addReviewRoutes(api, parts);
   addRepositoryRoutes(api, parts);
   addInstanceRoutes(api, parts);
-  addEventRoutes(api, parts);
-  addAgentSideRoutes(api, parts);
+  addEventRoutes(api, parts, limits);
+  addAgentSideRoutes(api, parts, limits);
 
   let document: string | undefined;
   addRoute(api, parts, 'GET /api/openapi.json', { summary: 'This document' }, async () => {

@@ -1,6 +1,16 @@
-import { describe, expect, it } from 'vitest';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { type EventSource, eventSource, setupApi } from '../../test/server/api-world.ts';
+import { listenOnSocket, maxBridgeConnections } from './listen.ts';
+
+/** A log-in ends after so long without a request (design 4). */
+const logInIdleMs = 2 * 60 * 60 * 1000;
 
 /** Reads an event stream piece by piece. */
 function reader(answer: Response) {
@@ -113,5 +123,65 @@ describe('the event stream', () => {
   it('needs a log-in', async () => {
     const { send } = await setup();
     expect((await send('GET /api/events', { headers: { accept: 'text/event-stream' } })).status).toBe(401);
+  });
+});
+
+describe('the agents’ door', () => {
+  it('gives a session two streams, and the place back when one ends; others are not counted', async () => {
+    const { send, follow } = await setup();
+    const headers = { accept: 'text/event-stream' };
+    const [first] = [await follow('author'), await follow('author')];
+    const third = await send('GET /api/events', { as: 'author', headers });
+    expect([third.status, await third.json()]).toMatchObject([429, { code: 'too_many_open' }]);
+    expect(third.headers.get('retry-after')).toBe('1');
+    expect((await send('GET /api/events', { as: 'reviewer', headers })).status).toBe(200);
+    for (let i = 0; i < 5; i += 1)
+      expect((await send('GET /api/events', { as: 'operator', headers })).status).toBe(200);
+    await first!.cancel();
+    await expect.poll(async () => (await send('GET /api/events', { as: 'author', headers })).status).toBe(200);
+  });
+
+  it('takes a bounded number of connections, and the other doors go on', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'chantier-doors-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const { api } = await setupApi();
+    const bridge = await listenOnSocket(api, 'bridge', join(folder, 'bridge'), 0o666);
+    const own = await listenOnSocket(api, 'operator-socket', join(folder, 'own'), 0o600);
+    onTestFinished(async () => {
+      for (const socket of sockets) socket.destroy();
+      await Promise.all([bridge.stop(), own.stop()]);
+    });
+    let dropped = 0;
+    const sockets = Array.from({ length: maxBridgeConnections + 3 }, () => {
+      const socket = connect(join(folder, 'bridge'));
+      socket.on('error', () => {});
+      socket.on('close', () => (dropped += 1));
+      return socket;
+    });
+    await expect.poll(() => dropped, { timeout: 5000 }).toBe(3);
+    const operator = connect(join(folder, 'own'));
+    sockets.push(operator);
+    operator.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
+    const [answer] = (await once(operator, 'data')) as [Buffer];
+    expect(answer.toString()).toMatch(/^HTTP\/1\.1 \d/);
+  });
+});
+
+describe('a stream whose right ends', () => {
+  it('ends after log-out, and following keeps no log-in alive', async () => {
+    const world = await setupApi({ events: eventSource(), recheckMs: 20 });
+    const headers = { accept: 'text/event-stream' };
+    const stream = reader(await world.send('GET /api/events', { as: 'operator', headers }));
+    const session = reader(await world.send('GET /api/events', { as: 'author', headers }));
+    await stream.until(/: connected/);
+    await session.until(/: connected/);
+    world.clock.advance(logInIdleMs - 1);
+    const usesBefore = await world.store.read.selectFrom('console_session').select('last_used_at').execute();
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    expect(await world.store.read.selectFrom('console_session').select('last_used_at').execute()).toEqual(usesBefore);
+    world.clock.advance(2);
+    expect(await stream.ended()).toBe(true);
+    world.tokens.author = 'another generation';
+    expect(await session.ended()).toBe(true);
   });
 });

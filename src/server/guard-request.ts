@@ -4,6 +4,7 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie } from 'hono/cookie';
 
 import type { Refusal } from '../kernel/index.ts';
+import type { Credentials } from '../app/index.ts';
 import { isMutation } from '../wire/index.ts';
 import type { ApiEnv, ApiParts } from './parts.ts';
 import { problemOf, problemResponse } from './problem.ts';
@@ -96,18 +97,24 @@ function ownHosts(port: number): string[] {
 /** Finds out who asks. What cannot be believed counts as nobody and is judged by the table of rights. */
 export function identifyCaller(parts: ApiParts): MiddlewareHandler<ApiEnv> {
   return async (c, next) => {
-    const cookieName = cookieNameOf(c.env.port);
-    const authorization = c.req.header('authorization');
-    const bearer =
-      authorization === undefined ? undefined : (/^Bearer ([\x21-\x7e]{1,512})$/i.exec(authorization)?.[1] ?? '');
-    const identity = await parts.access.identify({
-      door: c.env.door,
-      bearer,
-      cookie: getCookie(c, cookieName),
-      proof: c.req.header('chantier-proof'),
-    });
-    c.set('identity', identity);
-    c.set('cookieName', cookieName);
+    c.set('identity', await parts.access.identify(credentialsOf(c)));
+    c.set('cookieName', cookieNameOf(c.env.port));
     await next();
   };
+}
+
+/** Whether the caller of a request that goes on is still who it was; asking keeps no log-in alive. */
+export async function isStillCaller(parts: ApiParts, c: Context<ApiEnv>): Promise<boolean> {
+  const { proof: _, ...credentials } = credentialsOf(c);
+  const was = c.get('identity');
+  const is = await parts.access.identify({ ...credentials, isUse: false });
+  return is.principal === was.principal && is.id === was.id && is.flaw === undefined;
+}
+
+function credentialsOf(c: Context<ApiEnv>): Credentials {
+  const authorization = c.req.header('authorization');
+  const bearer =
+    authorization === undefined ? undefined : (/^Bearer ([\x21-\x7e]{1,512})$/i.exec(authorization)?.[1] ?? '');
+  const cookie = getCookie(c, cookieNameOf(c.env.port));
+  return { door: c.env.door, bearer, cookie, proof: c.req.header('chantier-proof') };
 }

@@ -11,6 +11,9 @@ import type { Api } from './route.ts';
 /** How long requests that run may take to end when the server stops. */
 const drainMs = 3000;
 
+/** Connections at the agents' door; more are dropped, so that no sandbox can take the server's descriptors. */
+export const maxBridgeConnections = 512;
+
 /** One open door. */
 export interface Listener {
   port: number;
@@ -71,6 +74,7 @@ function serverFor(api: Api, bindings: DoorBindings): Server {
   });
   const server = createServer({ keepAliveTimeout: 30_000, requestTimeout: 60_000 }, listener);
   server.maxHeadersCount = 100;
+  if (bindings.door === 'bridge') server.maxConnections = maxBridgeConnections;
   return server;
 }
 

@@ -12,6 +12,8 @@ export interface ApiParts {
   onShutdown: () => void;
   /** Aborted when the server stops: streams end themselves. */
   stopping: AbortSignal;
+  /** How often a stream looks whether its caller may still follow it, ms; default 15,000. */
+  recheckMs?: number;
 }
 
 /** What the listeners tell about each request. */

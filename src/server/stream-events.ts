@@ -13,16 +13,20 @@ const stuckAfterMs = 60_000;
 /**
  * Streams events: what came after `lastId`, then live. Without `lastId` only what comes from now on. An id below the
  * retained range or above the head gives `event: reset`, then the stream goes on at the head. The store is the buffer: a slow client lags and
- * never costs more than one page of memory.
+ * never costs more than one page of memory. It ends with the right to it: the credential is looked at again every 15 s.
  */
 export async function streamEvents(
   parts: ApiParts,
   caller: Caller,
   query: EventQuery,
   lastId: string | undefined,
+  stream: { stillMay: () => Promise<boolean>; onEnd: () => void },
 ): Promise<Response> {
   const first = await parts.app.instance.events(caller, { ...query, after: 0, limit: 1 });
-  if (!first.ok) return refusalResponse(first.refusal);
+  if (!first.ok) {
+    stream.onEnd();
+    return refusalResponse(first.refusal);
+  }
   const start = await startOf(parts, lastId);
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>(
     undefined,
@@ -30,13 +34,29 @@ export async function streamEvents(
     { highWaterMark: 1 },
   );
   const client = new Client(writable.getWriter());
-  const ends = AbortSignal.any([parts.stopping, ...(caller.signal ? [caller.signal] : [])]);
+  const rights = watchRights(parts, stream.stillMay);
+  const ends = AbortSignal.any([parts.stopping, rights.ended, ...(caller.signal ? [caller.signal] : [])]);
   void pump(parts, caller, query, start, client, ends)
     .catch((error: unknown) => parts.log.warn({ err: error }, 'an event stream ended early'))
-    .finally(() => client.end());
+    .finally(() => {
+      rights.stop();
+      stream.onEnd();
+      client.end();
+    });
   return new Response(readable, {
     headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
   });
+}
+
+/** Asks again and again whether the caller may still follow; the signal ends the stream when not. */
+function watchRights(parts: ApiParts, stillMay: () => Promise<boolean>): { ended: AbortSignal; stop: () => void } {
+  const over = new AbortController();
+  const look = async (): Promise<void> => {
+    if (!(await stillMay().catch(() => false))) over.abort();
+  };
+  const timer = setInterval(() => void look(), parts.recheckMs ?? keepAliveMs);
+  timer.unref();
+  return { ended: over.signal, stop: () => clearInterval(timer) };
 }
 
 async function startOf(
@@ -61,6 +81,7 @@ async function pump(
   const bell = new Bell();
   const offEvents = parts.app.instance.onEvents(() => bell.ring());
   ends.addEventListener('abort', () => bell.ring(), { once: true });
+  client.onGone = () => bell.ring();
   try {
     await client.send('retry: 1000\n: connected\n\n');
     if (start.reset) await client.send(`id: ${start.after}\nevent: reset\ndata: ${JSON.stringify(start.reset)}\n\n`);
@@ -90,10 +111,15 @@ class Client {
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
   readonly #encoder = new TextEncoder();
   gone = false;
+  /** Called when the client has left. */
+  onGone = (): void => {};
 
   constructor(writer: WritableStreamDefaultWriter<Uint8Array>) {
     this.#writer = writer;
-    writer.closed.catch(() => (this.gone = true));
+    writer.closed.catch(() => {
+      this.gone = true;
+      this.onGone();
+    });
   }
 
   /** Waits until the client has taken what came before; gives up on one that takes nothing. */

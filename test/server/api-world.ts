@@ -24,7 +24,7 @@ export interface TestRequest {
  * The HTTP edge over a real store and real access. Behind it stands no App: every use case refuses with code `reached`, so a test
  * sees whether a request came that far. What the App does is tested with the App.
  */
-export async function setupApi(options: { events?: EventSource } = {}) {
+export async function setupApi(options: { events?: EventSource; recheckMs?: number } = {}) {
   const { store, clock } = await openTestSqlite();
   const operatorToken = newSecret();
   const tokens = { author: newSecret(), reviewer: newSecret(), qa: newSecret() };
@@ -53,6 +53,7 @@ export async function setupApi(options: { events?: EventSource } = {}) {
     log: pino({ level: 'silent' }),
     onShutdown: () => {},
     stopping: stopping.signal,
+    ...(options.recheckMs === undefined ? {} : { recheckMs: options.recheckMs }),
   });
 
   /** Headers and door by which a principal comes in. */

@@ -56,8 +56,8 @@ export async function startLogIn(
   return { cookie, view };
 }
 
-/** Whose cookie it is, or `undefined`. */
-export async function findLogIn(store: Store, cookie: string): Promise<ConsoleUser | undefined> {
+/** Whose cookie it is, or `undefined`. With `isUse` it counts as a request, which keeps the log-in alive. */
+export async function findLogIn(store: Store, cookie: string, isUse: boolean): Promise<ConsoleUser | undefined> {
   const now = store.clock.now();
   const row = await store.read
     .selectFrom('console_session')
@@ -77,7 +77,7 @@ export async function findLogIn(store: Store, cookie: string): Promise<ConsoleUs
     .where('user_account.disabled_at', 'is', null)
     .executeTakeFirst();
   if (!row) return undefined;
-  if (row.last_used_at < now - touchEveryMs) {
+  if (isUse && row.last_used_at < now - touchEveryMs) {
     await store.tx(async (tx) => {
       await tx.db.updateTable('console_session').set({ last_used_at: tx.now }).where('id', '=', row.id).execute();
     });

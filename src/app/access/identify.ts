@@ -19,6 +19,8 @@ export interface Credentials {
   cookie?: string | undefined;
   /** Value of the header `Chantier-Proof`. */
   proof?: string | undefined;
+  /** False when only asked whether the credential is still good: then it does not count as a use. Default true. */
+  isUse?: boolean;
 }
 
 /** Who a request comes from. */
@@ -93,7 +95,7 @@ async function identifyOperatorCli(parts: IdentifyParts, credentials: Credential
 }
 
 async function identifyCookie(parts: IdentifyParts, credentials: Credentials, cookie: string): Promise<Identity> {
-  const user = await findLogIn(parts.store, cookie);
+  const user = await findLogIn(parts.store, cookie, credentials.isUse ?? true);
   if (!user) return nobody('bad_credential');
   const identity: Identity = {
     principal: user.role,

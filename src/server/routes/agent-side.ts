@@ -25,9 +25,10 @@ import {
 } from '../../wire/index.ts';
 import type { ApiParts } from '../parts.ts';
 import { addRoute, type Api } from '../route.ts';
+import type { SessionLimits } from '../session-limits.ts';
 
 /** What agents call, through `chantier mcp`. The session is always the one of the token. */
-export function addAgentSideRoutes(api: Api, parts: ApiParts): void {
+export function addAgentSideRoutes(api: Api, parts: ApiParts, limits: SessionLimits): void {
   const { agentSide } = parts.app;
   addRoute(
     api,
@@ -53,7 +54,15 @@ export function addAgentSideRoutes(api: Api, parts: ApiParts): void {
       query: waitQuery,
       answer: questionView,
     },
-    (input) => agentSide.waitAnswer(input.caller, input.params.question, input.query.waitMs),
+    async (input) => {
+      const place = limits.take(input.caller, 'wait');
+      if (!place.ok) return place;
+      try {
+        return await agentSide.waitAnswer(input.caller, input.params.question, input.query.waitMs);
+      } finally {
+        place.value();
+      }
+    },
   );
   addRoute(
     api,
