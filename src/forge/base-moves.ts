@@ -16,7 +16,8 @@ export interface BaseMove {
 
 /**
  * Writes down that the base is about to become `to`, before the compare-and-set (decision 5 of the review part). Prepared
- * again for the same commit it gives the row that is there.
+ * again for the same commit it gives the row that is there. A base that came back to a commit after it had left it (the
+ * operator rewrote it) moves anew, with a row of its own.
  */
 export async function prepareBaseMove(
   tx: Tx,
@@ -31,8 +32,9 @@ export async function prepareBaseMove(
 ): Promise<BaseMove> {
   await tx.lock('repository', request.repositoryId);
   const known = await baseMoveTo(tx.db, request.repositoryId, request.to);
-  if (known && known.state !== 'lost') return known;
-  if (known) {
+  if (known?.state === 'prepared') return known;
+  if (known?.state === 'done' && known.landingId === request.landingId && request.kind !== 'sync') return known;
+  if (known?.state === 'lost') {
     await tx.db
       .updateTable('base_move')
       .set({ state: 'prepared', settled_at: null })
@@ -101,13 +103,16 @@ export async function settleBaseMove(
   });
 }
 
-/** The recorded move that ends at `to`. */
+/** The last recorded move that ends at `to`. */
 export async function baseMoveTo(db: Kysely<Schema>, repositoryId: string, to: string): Promise<BaseMove | undefined> {
   const row = await db
     .selectFrom('base_move')
     .selectAll()
     .where('repository_id', '=', repositoryId)
     .where('to_commit', '=', to)
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(1)
     .executeTakeFirst();
   return row && toBaseMove(row);
 }

@@ -3,6 +3,8 @@ import {
   applyBaseSync,
   ensureBareRepository,
   importBase,
+  isAncestor,
+  preparedBaseMoves,
   prepareBaseMove,
   type Repository,
   settleBaseMove,
@@ -20,18 +22,25 @@ export async function syncBase(ctx: AppContext, repository: Repository): Promise
   await ensureBareRepository(ctx.forge, repository);
   const sync = await importBase(ctx.forge, repository);
   if (!sync.ok) return sync;
-  if (sync.value.kind === 'current') return ok({ base: sync.value.base });
+  if (sync.value.kind === 'current') {
+    await settleMovesLeftOver(ctx, repository, sync.value.base);
+    return ok({ base: sync.value.base });
+  }
   if (sync.value.kind === 'conflict') {
     const { from, operator, files, command } = sync.value;
-    await ctx.store.tx((tx) =>
-      openDecision(tx, {
+    const dedupeKey = conflictKey(repository.id);
+    if (await isAsked(ctx, dedupeKey, operator)) return ok({ base: from });
+    await ctx.store.tx(async (tx) => {
+      await voidDecisions(tx, { dedupeKey }, 'base moved');
+      await openDecision(tx, {
         kind: 'base_conflict',
         subject: { kind: 'repository', id: repository.id },
+        dedupeKey,
         title: `${repository.name}: your ${repository.base} and the landed one cannot be merged`,
         detail: { repository: repository.name, base: repository.base, ours: from, theirs: operator, files, command },
         actor,
-      }),
-    );
+      });
+    });
     return ok({ base: from });
   }
   const move = sync.value;
@@ -41,7 +50,31 @@ export async function syncBase(ctx: AppContext, repository: Repository): Promise
   const applied = await applyBaseSync(ctx.forge, repository, move);
   await ctx.store.tx(async (tx) => {
     await settleBaseMove(tx, { id: row.id, state: applied.ok ? 'done' : 'lost', actor });
-    await voidDecisions(tx, { kind: 'base_conflict', subjectId: repository.id }, 'base moved');
+    await voidDecisions(tx, { dedupeKey: conflictKey(repository.id) }, 'base moved');
   });
   return applied;
+}
+
+/** Whether a human is asked about exactly this conflict already; loops come by often, and asking writes. */
+async function isAsked(ctx: AppContext, dedupeKey: string, operator: string): Promise<boolean> {
+  const open = await ctx.store.read
+    .selectFrom('decision_request')
+    .select('detail')
+    .where('dedupe_key', '=', dedupeKey)
+    .where('state', '=', 'open')
+    .executeTakeFirst();
+  return open !== undefined && (JSON.parse(open.detail) as { theirs?: string }).theirs === operator;
+}
+
+/** Settles rows of a server that ended between its compare-and-set and the row: ancestry says whether they happened. */
+async function settleMovesLeftOver(ctx: AppContext, repository: Repository, base: string): Promise<void> {
+  for (const move of await preparedBaseMoves(ctx.store.read, repository.id)) {
+    if (move.kind !== 'sync') continue;
+    const isDone = await isAncestor(ctx.forge, repository, move.to, base).catch(() => false);
+    await ctx.store.tx((tx) => settleBaseMove(tx, { id: move.id, state: isDone ? 'done' : 'lost', actor }));
+  }
+}
+
+function conflictKey(repositoryId: string): string {
+  return `base_conflict:${repositoryId}`;
 }

@@ -1,6 +1,6 @@
 import { ok, refuse, type Result } from '../../kernel/index.ts';
 import { type Forge, viewCheckout } from '../forge.ts';
-import { locateCheckout, readRef, runGit } from '../git/index.ts';
+import { gitText, locateCheckout, readRef, runGit } from '../git/index.ts';
 import { branchRef, forgePlace, type ForgeRepository } from '../repository.ts';
 import { baseTip, ensureBareRepository, isAncestor, resolveRef } from './bare-repository.ts';
 import { commitTree, mergeTrees } from './merge-trees.ts';
@@ -106,12 +106,14 @@ async function planSync(forge: Forge, repository: ForgeRepository, operator: str
     const command = takeOverCommand(repository, { isOnBase: true, hasOwnCommits: true });
     return { kind: 'conflict', from, operator, files: merged.files, command };
   }
+  // The date of theirs: planned again after a crash it is the same commit.
+  const seconds = Number(await gitText(forge.git, forgePlace(repository), ['show', '-s', '--format=%ct', operator]));
   const message = `Merge ${repository.base} of the operator's checkout`;
   const to = await commitTree(forge, repository, {
     tree: merged.tree,
     parents: [from, operator],
     message,
-    dateMs: forge.clock.now(),
+    dateMs: seconds * 1000,
   });
   return { kind: 'move', how: 'merge', from, to, operator };
 }
