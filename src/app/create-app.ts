@@ -23,6 +23,7 @@ import { prepareDown } from './instance/prepare-down.ts';
 import { sessionSettings } from './instance/session-settings.ts';
 import { instanceUseCases } from './instance/use-cases.ts';
 import { afterLandingEffect, followLanding } from './landing/after-landing.ts';
+import { startBaseWatch } from './landing/watch-bases.ts';
 import { releaseHeldCall } from './launch/judge-permission.ts';
 import { createSessionPorts, turnEndedEffect } from './launch/session-ports.ts';
 import { repositoryUseCases } from './repositories/use-cases.ts';
@@ -103,7 +104,7 @@ function createServices(ctx: AppContext): Services {
         onError: (error) => ctx.log.error({ err: error }, 'housekeeping'),
       });
       ends.push(() => void housekeeping.stop());
-      loops.push(startDispatcher(ctx), startReviewCycle(ctx), startExpiry(ctx));
+      loops.push(startDispatcher(ctx), startReviewCycle(ctx), startBaseWatch(ctx), startExpiry(ctx));
     },
     async stop() {
       for (const end of ends.splice(0)) end();

@@ -1,20 +1,11 @@
-import { digestOf, type Result, systemActor } from '../../kernel/index.ts';
+import { digestOf, systemActor } from '../../kernel/index.ts';
 import {
   buildCandidate,
   type Candidate,
   changedFiles,
   type CheckReport,
-  createWorkFolder,
-  markWorkFolder,
   patchIdOf,
-  prepareWorkFolder,
-  recordCheckRun,
-  recordWorkFolder,
-  removeWorkFolder,
   type Repository,
-  runChecks,
-  serverIdentity,
-  workFolderAt,
 } from '../../forge/index.ts';
 import {
   finishLanding,
@@ -27,9 +18,9 @@ import {
 import { done, failed, lookAgainIn, type PassOutcome } from '../../store/index.ts';
 import { authorIdentity } from '../workspace/open-author-folder.ts';
 import type { AppContext } from '../context.ts';
-import { openNetwork, closeNetwork } from '../launch/agent-network.ts';
+import { syncBase } from '../repositories/sync-base.ts';
 import { humansOf } from '../review/submit-review.ts';
-import { insideOf } from '../workspace/inside.ts';
+import { blameOf, checkCandidate } from './check-candidate.ts';
 import { describeEffect } from './describe-effect.ts';
 
 const actor = systemActor('landing');
@@ -37,7 +28,10 @@ const actor = systemActor('landing');
 /** The end of a failing check's output that goes back to the author. */
 const logTail = 6_000;
 
-/** Builds the candidate, runs the base's checks on it in the sandbox, and puts it before the human (design section 6 "What may land"). */
+/** How long the next try waits when the machine was at fault. */
+const retryAfterMs = 30_000;
+
+/** Takes in the operator's base, builds the candidate, runs the base's checks on it in the sandbox, and puts it before the human (design section 6 "What may land"). */
 export async function buildAndOffer(
   ctx: AppContext,
   repository: Repository,
@@ -45,6 +39,8 @@ export async function buildAndOffer(
   landing: Landing,
   rules: LandingRules,
 ): Promise<PassOutcome> {
+  const synced = await syncBase(ctx, repository);
+  if (!synced.ok) return fail(ctx, repository, landing, whyNotRead(synced.refusal.code), synced.refusal.message);
   const candidate = await buildCandidate(ctx.forge, repository, {
     landingId: landing.id,
     head: landing.expectedHead,
@@ -56,7 +52,10 @@ export async function buildAndOffer(
   if (!candidate.ok)
     return fail(ctx, repository, landing, failureOf(candidate.refusal.code), candidate.refusal.message);
   const checked = await checkCandidate(ctx, repository, candidate.value, landing);
-  if (!checked.ok) return fail(ctx, repository, landing, 'checks_failed', checked.refusal.message);
+  if (!checked.ok) {
+    const reason = await blameOf(ctx, repository, candidate.value, landing, checked.refusal);
+    return fail(ctx, repository, landing, reason, checked.refusal.message);
+  }
   const report = checked.value;
   const red = report.results.filter((result) => result.status === 'failed' || result.status === 'timed-out');
   if (red.length > 0) {
@@ -112,64 +111,6 @@ async function offer(
   return offered.value.state === 'prepared' ? lookAgainIn(0) : done;
 }
 
-/** The checks of the base on the candidate, in a clone of its own that is removed afterwards. */
-async function checkCandidate(
-  ctx: AppContext,
-  repository: Repository,
-  candidate: Candidate,
-  landing: Landing,
-): Promise<Result<CheckReport>> {
-  const ownerKey = `landing-${landing.id}`;
-  const network = await openNetwork(ctx, ownerKey, []);
-  const inside = { ...insideOf(ctx), network };
-  const path = workFolderAt(ctx.forge, {
-    ownerKey,
-    repositoryId: repository.id,
-    purpose: 'candidate',
-    branch: undefined,
-    startCommit: candidate.commit,
-  }).root;
-  await ctx.store.tx((tx) =>
-    recordWorkFolder(tx, {
-      repositoryId: repository.id,
-      ownerKey,
-      purpose: 'candidate',
-      path,
-      startCommit: candidate.commit,
-      actor,
-    }),
-  );
-  const folder = await createWorkFolder(ctx.forge, repository, {
-    ownerKey,
-    purpose: 'candidate',
-    startCommit: candidate.commit,
-    identity: serverIdentity,
-    sandbox: inside.sandbox,
-  });
-  try {
-    const { checks } = repository.config;
-    if (checks !== 'none') {
-      const prepared = await prepareWorkFolder(ctx.forge, repository, folder, inside);
-      if (!prepared.ok) return prepared;
-    }
-    const change = await changedFiles(ctx.forge, repository, candidate.baseTip, candidate.commit);
-    const key = `${landing.id}.${candidate.commit}`;
-    const report = await runChecks(ctx.forge, repository, folder, {
-      ...inside,
-      key,
-      commit: candidate.commit,
-      changedPaths: change.files.map((file) => file.path),
-    });
-    if (!report.ok) return report;
-    await ctx.store.tx((tx) => recordCheckRun(tx, { repositoryId: repository.id, key, report: report.value, actor }));
-    return report;
-  } finally {
-    await removeWorkFolder(ctx.forge, repository, folder, inside);
-    await ctx.store.tx((tx) => markWorkFolder(tx, { ownerKey, state: 'removed', actor }));
-    await closeNetwork(ctx, ownerKey);
-  }
-}
-
 async function fail(
   ctx: AppContext,
   repository: Repository,
@@ -183,7 +124,12 @@ async function fail(
   const finished = await ctx.store.tx((tx) =>
     finishLanding(tx, { landingId: landing.id, outcome: { kind: 'failed', reason, detail }, humans, actor }),
   );
-  return finished.ok ? lookAgainIn(0) : failed(new Error(finished.refusal.message));
+  return finished.ok ? lookAgainIn(reason === 'error' ? retryAfterMs : 0) : failed(new Error(finished.refusal.message));
+}
+
+/** A base that moved under the import is read again; a checkout or branch that is gone takes a human. */
+function whyNotRead(code: string): LandingFailure {
+  return code === 'base_moved' ? 'base_moved' : 'refused';
 }
 
 function failureOf(code: string): LandingFailure {

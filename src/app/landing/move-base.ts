@@ -22,6 +22,7 @@ import { done, enqueueEffect, failed, lookAgainIn, type PassOutcome, type Tx } f
 import type { AppContext } from '../context.ts';
 import { humansOf } from '../review/submit-review.ts';
 import { afterLandingEffect } from './after-landing.ts';
+import { freezeBase } from './freeze-base.ts';
 
 const actor = systemActor('landing');
 
@@ -73,10 +74,9 @@ async function landOnBase(
   }
   const seen = await verifyLanding(ctx.forge, repository, candidate);
   if (!seen.isLanded) return finish(ctx, repository, pullRequest, landing, { kind: 'unknown' });
-  if (!seen.treeMatches)
-    ctx.log.error({ landing: landing.id }, 'the landed tree is not an honest merge of the reviewed head');
   return finish(ctx, repository, pullRequest, landing, { kind: 'landed', commit: landed.value.commit }, async (tx) => {
     await settleBaseMove(tx, { id: move.id, state: 'done', actor });
+    if (!seen.treeMatches) await freezeBase(tx, repository, landing);
   });
 }
 

@@ -2,7 +2,6 @@ import { type Repository, repositoryById } from '../../forge/index.ts';
 import {
   feedbackTopic,
   landingsTopic,
-  listPullRequests,
   type PullRequest,
   pullRequestsTopic,
   readPullRequest,
@@ -28,8 +27,7 @@ import { dispatchReviewer } from './dispatch-reviewer.ts';
 export function startReviewCycle(ctx: AppContext): Reconciler {
   return startReconciler(ctx.store, {
     name: 'pull-requests',
-    list: async () =>
-      (await listPullRequests(ctx.store.read, { isOpen: true, limit: 1000 })).map((pullRequest) => pullRequest.id),
+    list: () => listMovable(ctx),
     pass: (id) => advancePullRequest(ctx, id),
     everyMs: 10_000,
     wakeOn: [pullRequestsTopic],
@@ -40,6 +38,31 @@ export function startReviewCycle(ctx: AppContext): Reconciler {
         ctx.log.warn({ err: outcome.error, pullRequest: id }, 'a pull request could not be brought on');
     },
   });
+}
+
+/**
+ * The pull requests on which the machine has something to do, oldest first. What waits for a human or for a reviewer's verdict
+ * is woken by name when that comes, and an offered candidate when its base moved.
+ */
+export async function listMovable(ctx: Pick<AppContext, 'store'>): Promise<string[]> {
+  const rows = await ctx.store.read
+    .selectFrom('pull_request')
+    .select('id')
+    .where('state', 'in', ['awaiting_risk', 'awaiting_reviewer', 'changes_requested', 'approved', 'landing'])
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('landing')
+            .select('landing.id')
+            .whereRef('landing.pull_request_id', '=', 'pull_request.id')
+            .where('landing.state', '=', 'offered'),
+        ),
+      ),
+    )
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute();
+  return rows.map((row) => row.id);
 }
 
 /** Reads the whole state of a pull request and does what comes next; one that fails never holds up the others (I6). */

@@ -43,7 +43,11 @@ export async function prepareWorkFolder(
   forge: Forge,
   repository: ForgeRepository & { config: RepositoryConfig; isTrusted: boolean; name: string },
   folder: WorkFolder,
-  inside: InSandbox & { signal?: AbortSignal },
+  inside: InSandbox & {
+    signal?: AbortSignal;
+    /** Runs the set-up though a kept one would fit. */
+    withoutCache?: boolean;
+  },
 ): Promise<Result<PreparedFolder>> {
   const marker = join(folder.root, 'prepared.json');
   const known = await readFile(marker, 'utf8').catch(() => undefined);
@@ -60,7 +64,8 @@ export async function prepareWorkFolder(
   const copied = await copyOperatorFiles(forge, repository, folder, inside.sandbox);
   const setupKey = await setupKeyOf(forge, repository, config, folder.startCommit);
   let how: PreparedFolder['how'] = 'nothing-to-do';
-  if (setupKey && (await restoreSetup(forge, folder, inside.sandbox, setupKey))) how = 'from-cache';
+  const mayRestore = setupKey !== undefined && !inside.withoutCache;
+  if (mayRestore && (await restoreSetup(forge, folder, inside.sandbox, setupKey))) how = 'from-cache';
   else if (config.workspace.setup.length > 0) {
     const ran = await forge.slots.run(() => runSetup(repository, folder, inside, logs));
     if (!ran.ok) return ran;
