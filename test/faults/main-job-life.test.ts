@@ -58,7 +58,7 @@ describe('the life of an author (design 7)', () => {
     expect((await crew.land(run)).id).toBe(offer.subject.id);
   });
 
-  test('an author that dies of the feedback is resumed once, then a fresh one goes on with brief and findings', async () => {
+  test('an author that dies of the feedback is resumed once, then a fresh one goes on with brief and findings (R-16, review decision 1)', async () => {
     const run = await crew.run(
       makeRepository('fresh'),
       crew.request('Die once', greet('hello FIXME\n'), [['dieOnce'], ...greet('hello again\n')]),
