@@ -1,0 +1,114 @@
+import type { ModelStep } from './model-script.ts';
+
+/** Name and port under which agents know the model; the wall sends both to the scripted one. */
+export const modelHost = 'model.chantier.test';
+const model = `http://${modelHost}`;
+
+/** A real agent program: how it is installed, started and led to the model, and how it names what it does. */
+export interface RealAgent {
+  /** Folder in `packages/`. */
+  package: string;
+  family: string;
+  /** Path of its program in the folder that it was installed to. */
+  program: string;
+  arguments: readonly string[];
+  /** What an operator hands over to it by name. */
+  environment: Readonly<Record<string, string>>;
+  /** The permission mode that reads back at the start inside a sandbox; `null`: it has none to read. */
+  mode: string | null;
+  /** Whether it asks before it runs a command or changes a file; else our wall alone judges. */
+  asksPermission: boolean;
+  shell(command: string): ModelStep;
+  /** Asks its user a question by a tool of its own that our client is asked through; left out where there is none. */
+  question?(text: string, options: readonly [string, string]): ModelStep;
+  /** Changes a file by the agent's own editing tool; `path` is relative to the work folder. */
+  write(path: string, content: string): ModelStep;
+}
+
+/** The agents of the specification's chapter "Real agents", at its versions. */
+export const realAgents = {
+  claude: {
+    package: 'claude-agent-acp',
+    family: 'claude',
+    program: 'node_modules/.bin/claude-agent-acp',
+    arguments: [],
+    environment: { ANTHROPIC_API_KEY: 'dummy', ANTHROPIC_BASE_URL: model },
+    mode: 'default',
+    asksPermission: true,
+    shell: (command) => ({ tool: 'Bash', input: { command, description: 'a step' } }),
+    write: (path, content) => ({ tool: 'Write', input: { file_path: `{cwd}/${path}`, content } }),
+    question: (question, labels) => ({
+      tool: 'AskUserQuestion',
+      input: {
+        questions: [
+          {
+            question,
+            header: 'Word',
+            multiSelect: false,
+            options: labels.map((label) => ({ label, description: `The word ${label}` })),
+          },
+        ],
+      },
+    }),
+  },
+  codex: {
+    package: 'codex-acp',
+    family: 'codex',
+    program: 'node_modules/.bin/codex-acp',
+    arguments: [],
+    environment: {
+      OPENAI_API_KEY: 'dummy',
+      // A name that it does not know: then plain functions are offered to the model.
+      CODEX_CONFIG: JSON.stringify({ model: 'scripted', openai_base_url: `${model}/v1` }),
+    },
+    mode: 'agent-full-access',
+    asksPermission: false,
+    shell: (command) => ({ tool: 'exec_command', input: { cmd: command } }),
+    // It takes this command for its own editing tool; models that it does not know are offered no other.
+    write: (path, content) => ({
+      tool: 'exec_command',
+      input: { cmd: `apply_patch <<'EOF'\n${addFile(path, content)}EOF` },
+    }),
+  },
+  gemini: {
+    package: 'gemini-cli',
+    family: 'gemini',
+    program: 'node_modules/.bin/gemini',
+    // Without a model its router asks another one first, and waits long for an answer that it understands.
+    arguments: ['--acp', '-m', 'gemini-2.5-flash'],
+    environment: { GEMINI_API_KEY: 'dummy', GOOGLE_GEMINI_BASE_URL: model },
+    mode: 'default',
+    asksPermission: true,
+    shell: (command) => ({ tool: 'run_shell_command', input: { command } }),
+    write: (path, content) => ({ tool: 'write_file', input: { file_path: `{cwd}/${path}`, content } }),
+  },
+  opencode: {
+    package: 'opencode',
+    family: 'opencode',
+    program: 'node_modules/opencode-linux-x64/bin/opencode',
+    arguments: ['acp'],
+    environment: {
+      OPENCODE_DISABLE_MODELS_FETCH: '1',
+      OPENCODE_CONFIG_CONTENT: JSON.stringify({
+        model: 'scripted/scripted',
+        enabled_providers: ['scripted'],
+        provider: {
+          scripted: {
+            npm: '@ai-sdk/openai-compatible',
+            options: { baseURL: `${model}/v1`, apiKey: 'dummy' },
+            models: { scripted: { name: 'scripted' } },
+          },
+        },
+      }),
+    },
+    mode: null,
+    asksPermission: true,
+    shell: (command) => ({ tool: 'bash', input: { command, description: 'a step' } }),
+    write: (path, content) => ({ tool: 'write', input: { filePath: `{cwd}/${path}`, content } }),
+  },
+} as const satisfies Record<string, RealAgent>;
+
+function addFile(path: string, content: string): string {
+  const lines = content.replaceAll(/^(?=.)/gm, '+');
+  return `*** Begin Patch\n*** Add File: ${path}\n${lines}*** End Patch\n`;
+}

@@ -1,0 +1,222 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, onTestFailed, test } from 'vitest';
+
+import { findByRunMarker } from '../../src/sandbox/index.ts';
+import { git } from '../repositories/index.ts';
+import type { RealAgent } from './agents.ts';
+import { agentProcess, runOf, untilGone } from './agent-processes.ts';
+import { installAgent } from './install-agent.ts';
+import type { ModelStep } from './model-script.ts';
+import { type Frame, openWorld, type Run, type SessionFacts, type User, type World } from './world.ts';
+
+/** All that is shown of an agent takes long; the short form is for each run of the continuous integration. */
+export const isFull = process.env.CHANTIER_TEST_FULL === '1';
+
+const ordinary: User = { uid: 65_534, gid: 65_534 };
+const isRoot = process.getuid?.() === 0;
+
+/**
+ * What is shown of each real agent behind the wall, with a root server (X-4) and as an ordinary user: one whole piece of work,
+ * and what must hold when something is stopped or dies. The whole runs for both users in the long form only.
+ */
+export function describeAgent(name: string, agent: RealAgent): void {
+  const users: [string, User | undefined, boolean][] = isRoot
+    ? [
+        ['with a root server', undefined, true],
+        ['as an ordinary user', ordinary, isFull],
+      ]
+    : [['as an ordinary user', undefined, true]];
+  for (const [who, user, isWhole] of users) {
+    describe(`${name} behind the wall, ${who}`, () => {
+      let world: World | undefined;
+      let refused: string | undefined;
+      beforeAll(async () => {
+        const installed = await installAgent(agent.package);
+        if ('refused' in installed) refused = installed.refused;
+        else if (user && !isReadableByAll(import.meta.dirname)) refused = 'this folder is closed to other users';
+        else world = await openWorld(agent, installed.folder, user);
+      });
+      afterAll(() => world?.dispose());
+      const shows = (title: string, show: (world: World) => Promise<void>): void =>
+        test(title, async ({ skip }) => {
+          if (!world) return skip(`${name} ${who}: ${refused}`);
+          const { model } = world;
+          onTestFailed(() => console.error(model.asked.slice(-30)));
+          await show(world);
+        });
+
+      shows('works, asks, is reviewed, mends in the same conversation (X-11, decisions 3 and 6)', (open) =>
+        worksAsksAndMends(open, agent),
+      );
+      if (!isWhole) return;
+      if (agent.asksPermission)
+        shows('a crossing that a human refuses does not happen, and the agent goes on (G-10)', (open) =>
+          staysInside(open, agent),
+        );
+      if (agent.question)
+        shows('its own question tool becomes a decision, and the answer comes back (decision 6)', (open) =>
+          asksByItself(open, agent),
+        );
+      shows('stopped in the middle of a tool it leaves no process (decision 5, X-15)', (open) =>
+        stopsInTool(open, agent),
+      );
+      shows('the server killed with -9 while it waits for a human: the same process goes on (decision 6)', (open) =>
+        outlivesServer(open, agent),
+      );
+      shows('killed with -9 it is CRASHED, and nothing of it lives on (S-45, decision 4)', (open) =>
+        crashes(open, agent),
+      );
+    });
+  }
+}
+
+async function worksAsksAndMends(world: World, agent: RealAgent): Promise<void> {
+  const crossing = agent.asksPermission ? [agent.shell('git push . HEAD:refs/heads/crossed')] : [];
+  const run = await world.run(
+    'Add two files',
+    [
+      agent.shell('id -u > user.txt; echo FIXME > shell.txt'),
+      agent.write('edit.txt', 'one\ntwo\n'),
+      agent.shell('git add -A && git commit -q -m "Two files"'),
+      ...crossing,
+      { tool: 'ask_human', input: { text: 'Which word?' } },
+      { tool: 'report_done', input: { summary: 'Two files are there' } },
+    ],
+    [
+      agent.shell('echo fine > shell.txt && git commit -q -a -m "No FIXME"'),
+      { tool: 'report_done', input: { summary: 'mended' } },
+    ],
+  );
+  if (agent.asksPermission) {
+    const call = await world.decision(run, 'call_approval');
+    expect(call.title).toContain('git push');
+    const waiting = await world.session(run, (one) => one.flags.waitingApproval);
+    expect(waiting.state).toBe('RUNNING');
+    expect(isPushed(world, waiting)).toBe(false);
+    await world.settle(call.id, { verdict: 'approve' });
+  }
+  const question = await world.decision(run, 'escalation_answer');
+  const first = await world.session(run, (one) => one.state === 'ESCALATED');
+  expect(isPushed(world, first)).toBe(agent.asksPermission);
+  if (agent.mode !== null) expect(modeAtPrompt(world, first)).toBe(agent.mode);
+  await world.settle(question.id, { verdict: 'respond', text: 'Greetings' });
+
+  const pull = await world.pullRequest(run, (one) => one.verdicts.length === 2);
+  expect(pull.verdicts.map(({ verdict }) => verdict)).toEqual(['request_changes', 'approve']);
+  expect(world.model.asked.some(({ heard }) => heard.includes('Greetings'))).toBe(true);
+  const clone = world.clone(first);
+  expect(readFileSync(join(clone, 'edit.txt'), 'utf8')).toBe('one\ntwo\n');
+  expect(readFileSync(join(clone, 'user.txt'), 'utf8').trim()).not.toBe('0');
+  expect(gitIn(clone, 'log', '--format=%s %an')).toEqual(['No FIXME turing', 'Two files turing', 'Begin Ada']);
+
+  const second = await world.session(run, (one) => one.id !== first.id);
+  const opened = world.frames(second, 'in').find(({ method }) => /^session\/(resume|load)$/.test(method));
+  const conversation = world.frames(first, 'in').find(({ method }) => method === 'session/prompt');
+  expect(opened?.params.sessionId).toBe(conversation?.params.sessionId);
+  expect(world.model.asked.filter(({ host }) => host !== 'model.chantier.test')).toEqual([]);
+}
+
+async function staysInside(world: World, agent: RealAgent): Promise<void> {
+  const run = await world.run('Push', [
+    agent.shell('git push . HEAD:refs/heads/crossed'),
+    agent.shell('echo stayed > stayed.txt && git add -A && git commit -q -m "Stayed"'),
+    { tool: 'report_done', input: { summary: 'stayed inside' } },
+  ]);
+  const call = await world.decision(run, 'call_approval');
+  await world.settle(call.id, { verdict: 'refuse', note: 'not outside' });
+  await world.pullRequest(run);
+  expect(isPushed(world, await world.session(run, () => true))).toBe(false);
+}
+
+async function asksByItself(world: World, agent: RealAgent): Promise<void> {
+  const question = agent.question?.('Which word begins it?', ['Hello', 'Welcome']) as ModelStep;
+  const run = await world.run('Ask', [
+    question,
+    agent.shell('echo x > x.txt && git add -A && git commit -q -m "X"'),
+    { tool: 'report_done', input: { summary: 'asked' } },
+  ]);
+  const decision = await world.decision(run, 'escalation_answer');
+  await world.settle(decision.id, { verdict: 'respond', text: 'Welcome' });
+  await world.pullRequest(run);
+  expect(world.model.asked.some(({ heard }) => heard.includes('Welcome'))).toBe(true);
+}
+
+async function stopsInTool(world: World, agent: RealAgent): Promise<void> {
+  const run = await world.run('Wait', [agent.shell('touch started.txt; sleep 3456')]);
+  const session = await inTool(world, run);
+  expect(findByRunMarker(runOf(session)).length).toBeGreaterThan(0);
+  await world.instance.must(['stop', session.id]);
+  const stopped = await world.session(run, (one) => one.state === 'ABORTED');
+  await untilGone(world, stopped, 'sleep 3456');
+}
+
+async function outlivesServer(world: World, agent: RealAgent): Promise<void> {
+  const waits: ModelStep = agent.asksPermission
+    ? agent.shell('git push . HEAD:refs/heads/crossed')
+    : { tool: 'ask_human', input: { text: 'Go on?' } };
+  const run = await world.run('Outlive', [
+    waits,
+    agent.shell('echo y > y.txt && git add -A && git commit -q -m "Y"'),
+    { tool: 'report_done', input: { summary: 'gone on' } },
+  ]);
+  const decision = await world.decision(run, agent.asksPermission ? 'call_approval' : 'escalation_answer');
+  const before = await world.session(run, (one) => one.pid !== null);
+  await world.instance.kill('SIGKILL');
+  await world.instance.up();
+  const verdict = agent.asksPermission ? { verdict: 'approve' } : { verdict: 'respond', text: 'yes' };
+  await world.settle(decision.id, verdict);
+  await world.pullRequest(run);
+  const after = await world.session(run, (one) => one.state === 'DONE');
+  expect(after).toMatchObject({ id: before.id, generation: before.generation, endReason: 'reported_done' });
+  if (agent.asksPermission) expect(isPushed(world, after)).toBe(true);
+}
+
+async function crashes(world: World, agent: RealAgent): Promise<void> {
+  const run = await world.run('Die', [agent.shell('touch started.txt; sleep 4567')]);
+  const session = await inTool(world, run);
+  process.kill(agentProcess(session), 'SIGKILL');
+  const crashed = await world.session(run, (one) => one.id === session.id && one.state === 'CRASHED');
+  await untilGone(world, crashed, 'sleep 4567');
+}
+
+/** A session whose agent is in the middle of the tool that makes `started.txt`. */
+async function inTool(world: World, run: Run): Promise<SessionFacts> {
+  const session = await world.session(run, (one) => one.state === 'RUNNING');
+  await world.instance.until(
+    'the tool to run',
+    async () => existsSync(join(world.clone(session), 'started.txt')),
+    60_000,
+  );
+  return session;
+}
+
+function isPushed(world: World, session: SessionFacts): boolean {
+  return gitIn(world.clone(session), 'for-each-ref', 'refs/heads/crossed').length > 0;
+}
+
+function gitIn(folder: string, ...args: string[]): string[] {
+  return git(folder, '-c', `safe.directory=${folder}`, ...args)
+    .split('\n')
+    .filter(Boolean);
+}
+
+/** The permission mode that the agent had said to be in when it got its first prompt (decision 3). */
+function modeAtPrompt(world: World, session: SessionFacts): string | undefined {
+  const said = world.frames(session, 'out').flatMap(modesIn);
+  return said.at(-1);
+}
+
+function modesIn(frame: Frame): string[] {
+  const value = frame.result ?? frame.params?.update ?? {};
+  const option = (value.configOptions ?? []).find((one: Frame) => one.category === 'mode');
+  return [option?.currentValue, value.modes?.currentModeId, value.currentModeId].filter(Boolean).slice(0, 1);
+}
+
+/** Whether another user can read what lies in `folder`: the server and the programs that it shows to agents. */
+function isReadableByAll(folder: string): boolean {
+  return folder
+    .split('/')
+    .every((_, at, all) => (statSync(`/${all.slice(1, at + 1).join('/')}`).mode & 0o005) === 0o005);
+}
