@@ -1,15 +1,6 @@
 import { join } from 'node:path';
 
-import {
-  type Actor,
-  canonicalJson,
-  type Json,
-  newId,
-  ok,
-  refuse,
-  type RepositoryId,
-  type Result,
-} from '../kernel/index.ts';
+import { type Actor, canonicalJson, newId, ok, refuse, type RepositoryId, type Result } from '../kernel/index.ts';
 import type { Tx } from '../store/index.ts';
 import type { DetectedRepository } from './detect-repository.ts';
 import type { ConfigSource, Repository } from './repository.ts';
@@ -130,7 +121,7 @@ function withOwnWords(
 }
 
 function wordsColumn(words: OwnWords): string | null {
-  return words.setup === undefined && words.checks === undefined ? null : canonicalJson(words as Json);
+  return words.setup === undefined && words.checks === undefined ? null : canonicalJson(words);
 }
 
 /**

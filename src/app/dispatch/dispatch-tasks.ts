@@ -13,7 +13,7 @@ import {
 } from '../../store/index.ts';
 import type { AppContext } from '../context.ts';
 import { haltTopic } from '../instance/halt.ts';
-import { settleTrust } from '../repositories/register-repository.ts';
+import { trustOrAsk } from '../repositories/register-repository.ts';
 import { requireSandbox } from '../workspace/inside.ts';
 import { chooseAuthor } from './choose-author.ts';
 
@@ -144,7 +144,7 @@ async function requireTrust(ctx: AppContext, task: Schema['task']): Promise<Resu
   const repository = await repositoryById(ctx.store.read, task.repository_id);
   if (!repository) return refuse('not-found', 'repository_not_found', `There is no repository ${task.repository_id}.`);
   if (repository.isTrusted) return ok();
-  const settled = await ctx.store.tx((tx) => settleTrust(tx, ctx, { actor }, repository));
+  const settled = await trustOrAsk(ctx, actor, repository);
   if (!settled.ok) return settled;
   if (settled.value.repository.isTrusted) return ok();
   return refuse(

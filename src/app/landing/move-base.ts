@@ -15,6 +15,7 @@ import {
   type Landing,
   type LandingFailure,
   type LandingOutcome,
+  maxUnknownReads,
   type PullRequest,
   recordAftermath,
 } from '../../review/index.ts';
@@ -136,7 +137,9 @@ async function finish(
     await dropCandidate(ctx.forge, repository, landing.id);
     return done;
   }
-  return lookAgainIn(outcome.kind === 'unknown' ? 1_000 : 0);
+  if (outcome.kind !== 'unknown') return lookAgainIn(0);
+  // After the last quick look a human was asked, or, where none is configured, it is looked at now and then.
+  return lookAgainIn(landing.unknownReads + 1 < maxUnknownReads ? 1_000 : 60_000);
 }
 
 function candidateOf(landing: Landing): Candidate {

@@ -9,7 +9,7 @@ import { trustRepository } from '../../forge/index.ts';
 import { mustOk } from '../../kernel/index.ts';
 import { openTestSqlite } from '../../store/testing.ts';
 import type { RegisterRequest } from '../../wire/index.ts';
-import { registerCheckout } from './register-repository.ts';
+import { registerCheckout, trustOrAsk } from './register-repository.ts';
 
 const makefile = { Makefile: 'check:\n\ttrue\n' };
 const trusting = 'version: 1\nchecks: [{ name: file, run: [make, check] }]\n';
@@ -32,11 +32,11 @@ async function setup(files: Record<string, string>, options: { holds?: boolean }
     const request = { id: repository.id, digest: repository.latest.digest, actor: caller().actor };
     mustOk(await store.tx((tx) => trustRepository(tx, request)));
   };
-  return { checkout, register, commit, open, trust };
+  return { ctx, caller, checkout, register, commit, open, trust };
 }
 
 test('a pulled chantier.yml opens the decision, and the trusted configuration goes on (design 4)', async () => {
-  const { register, commit, open, trust } = await setup({ ...makefile, 'chantier.yml': trusting });
+  const { ctx, caller, register, commit, open, trust } = await setup({ ...makefile, 'chantier.yml': trusting });
   const first = await register();
   expect(first).toMatchObject({ repository: { isTrusted: false, config: { checks: [] } } });
   expect(first.decisionId).toBeDefined();
@@ -48,6 +48,9 @@ test('a pulled chantier.yml opens the decision, and the trusted configuration go
   expect(again.repository.config.land).toBeUndefined();
   expect(again.decisionId).not.toBe(first.decisionId);
   await register();
+  expect(await trustOrAsk(ctx, caller().actor, again.repository)).toMatchObject({
+    value: { decisionId: again.decisionId },
+  });
   expect(await open()).toEqual([{ id: again.decisionId, count: 1 }]);
   commit({ 'chantier.yml': trusting });
   expect((await register()).decisionId).toBeUndefined();

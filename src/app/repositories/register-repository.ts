@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 
-import { ok, refuse, type Result } from '../../kernel/index.ts';
+import { type Actor, ok, refuse, type Result } from '../../kernel/index.ts';
 import {
   type CheckDefinition,
   type DetectedRepository,
@@ -142,8 +142,19 @@ export async function settleTrust(
   return ok({ repository, decisionId });
 }
 
-/** The open question about the latest configuration, if any; for loops, which ask without writing. */
-export async function findTrustQuestion(
+/** As `settleTrust`, for loops, which come by often: what is asked already is found by a read. */
+export async function trustOrAsk(
+  ctx: AppContext,
+  actor: Actor,
+  repository: Repository,
+): Promise<Result<{ repository: Repository; decisionId: string | undefined }>> {
+  const open = needsNoQuestion(ctx, {}, repository) ? undefined : await findTrustQuestion(ctx.store.read, repository);
+  if (open !== undefined) return ok({ repository, decisionId: open });
+  return ctx.store.tx((tx) => settleTrust(tx, ctx, { actor }, repository));
+}
+
+/** The open question about the latest configuration, if any. */
+async function findTrustQuestion(
   db: Kysely<Schema>,
   repository: Pick<Repository, 'id' | 'latest'>,
 ): Promise<string | undefined> {

@@ -51,7 +51,8 @@ export async function runRequest(ctx: AppContext, caller: Caller, request: RunRe
     base: repository.base,
     baseCommit: synced.value.base,
     notIncluded: request.withChanges ? [] : [...new Set([...staged, ...unstaged, ...untracked])],
-    waitsFor: settled.value.decisionId ?? null,
+    // With something trusted the work goes on under that; the question about the newer configuration waits by itself.
+    waitsFor: settled.value.repository.isTrusted ? null : (settled.value.decisionId ?? null),
     warnings,
   });
 }
