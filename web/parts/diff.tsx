@@ -5,10 +5,12 @@ export function Diff({ diff }: { diff: DiffView }) {
   return (
     <div className="diff">
       {diff.isTruncated && (
-        <p className="warning">The change is too large to show whole; some files show their names only.</p>
+        <p className="warning" role="status">
+          {diff.reason}
+        </p>
       )}
       {diff.files.map((file) => (
-        <details key={file.path} open={diff.files.length <= 8}>
+        <details key={file.path} open={diff.files.length <= 8 || file.notShown !== null}>
           <summary>
             <code>{file.oldPath && file.oldPath !== file.path ? `${file.oldPath} → ${file.path}` : file.path}</code>
             <span className="counts">
@@ -16,9 +18,10 @@ export function Diff({ diff }: { diff: DiffView }) {
               <span className="removed">−{file.removed ?? '?'}</span> {file.status}
             </span>
             {file.humanOnly && <span className="tag warn">{file.humanOnly}</span>}
+            {file.notShown && <span className="tag warn">not shown</span>}
           </summary>
           {file.patch === null ? (
-            <p className="muted">{file.isBinary ? 'Binary file.' : 'Left out: too large to show.'}</p>
+            <p className="muted">{file.notShown ? `Not shown: ${file.notShown}.` : 'Binary file.'}</p>
           ) : (
             <Patch text={file.patch} />
           )}
@@ -31,8 +34,8 @@ export function Diff({ diff }: { diff: DiffView }) {
 function Patch({ text }: { text: string }) {
   return (
     <pre className="patch" tabIndex={0} aria-label="patch">
-      {text.split('\n').map((line, index) => (
-        <span key={index} className={classOf(line)}>
+      {classesOf(text.split('\n')).map(([line, className], index) => (
+        <span key={index} className={className}>
           {line}
           {'\n'}
         </span>
@@ -41,11 +44,16 @@ function Patch({ text }: { text: string }) {
   );
 }
 
-function classOf(line: string): string {
-  if (line.startsWith('@@')) return 'hunk';
-  if (line.startsWith('+++') || line.startsWith('---') || line.startsWith('diff ') || line.startsWith('index '))
-    return 'head';
-  if (line.startsWith('+')) return 'added';
-  if (line.startsWith('-')) return 'removed';
-  return '';
+/** Lines with what they are. Inside a hunk only the first character counts: an added line that begins with `++` is an added line. */
+function classesOf(lines: readonly string[]): [line: string, className: string][] {
+  let isHead = true;
+  return lines.map((line) => {
+    if (line.startsWith('diff ')) isHead = true;
+    if (line.startsWith('@@')) {
+      isHead = false;
+      return [line, 'hunk'];
+    }
+    if (isHead) return [line, 'head'];
+    return [line, line.startsWith('+') ? 'added' : line.startsWith('-') ? 'removed' : ''];
+  });
 }

@@ -22,7 +22,7 @@ export function Board({ who, onEnd }: { who: WhoamiView; onEnd: () => void }) {
       <header className="top">
         <h1>Chantier</h1>
         <div className="facts">
-          <span>{open.length} to decide</span>
+          <span>{Math.max(status.data?.openDecisions ?? 0, open.length)} to decide</span>
           {status.data && (
             <>
               <span>
@@ -65,6 +65,9 @@ export function Board({ who, onEnd }: { who: WhoamiView; onEnd: () => void }) {
           {open.map((decision) => (
             <DecisionCard key={decision.id} decision={decision} mayDecide={mayDecide} />
           ))}
+          {decisions.data?.nextCursor && (
+            <p className="muted">These are the oldest; the others come up when some of them are decided.</p>
+          )}
         </section>
         <section aria-label="Sessions">
           <h2>Sessions</h2>

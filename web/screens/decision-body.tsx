@@ -7,17 +7,28 @@ import { Diff } from '../parts/diff.tsx';
 
 type Detail = Record<string, unknown>;
 
+/** What of a change a human was shown. */
+export interface Seen {
+  head: string;
+  isWhole: boolean;
+}
+
+/** Whether a decision is about a change, so that a yes needs that it was shown. */
+export function isAboutChange(decision: DecisionView): boolean {
+  return (decision.kind === 'landing' || decision.kind === 'human_review') && decision.subject.kind !== 'job';
+}
+
 /** What a human needs to see before deciding: the question, the whole call, the change with its checks, the commands. */
-export function DecisionBody({ decision, onHead }: { decision: DecisionView; onHead: (head: string) => void }) {
+export function DecisionBody({ decision, onSeen }: { decision: DecisionView; onSeen: (seen: Seen) => void }) {
   const detail = (decision.detail ?? {}) as Detail;
   if (decision.kind === 'escalation_answer') return <p className="text">{String(detail.text ?? decision.title)}</p>;
   if (decision.kind === 'call_approval') return <Call detail={detail} />;
-  if ((decision.kind === 'landing' || decision.kind === 'human_review') && decision.subject.kind !== 'job') {
+  if (isAboutChange(decision)) {
     return (
       <Change
         name={String(detail.pullRequestId ?? detail.pull_request_id ?? decision.subject.id)}
         detail={detail}
-        onHead={onHead}
+        onSeen={onSeen}
       />
     );
   }
@@ -71,17 +82,23 @@ function Call({ detail }: { detail: Detail }) {
   );
 }
 
-function Change({ name, detail, onHead }: { name: string; detail: Detail; onHead: (head: string) => void }) {
+function Change({ name, detail, onSeen }: { name: string; detail: Detail; onSeen: (seen: Seen) => void }) {
   const change = useQuery({
     queryKey: ['pull-request', name],
     queryFn: () => get<PullRequestView>(`/pull-requests/${name}`),
   });
-  const diff = useQuery({ queryKey: ['diff', name], queryFn: () => get<DiffView>(`/pull-requests/${name}/diff`) });
-  const head = diff.data?.headCommit;
-  useEffect(() => {
-    if (head) onHead(head);
-  }, [head, onHead]);
   const view = change.data;
+  const diff = useQuery({
+    queryKey: ['diff', name, view?.baseCommit, view?.headCommit],
+    queryFn: () => get<DiffView>(`/pull-requests/${name}/diff`),
+    enabled: view !== undefined,
+    staleTime: Infinity,
+  });
+  const head = diff.data?.headCommit;
+  const isWhole = diff.data?.isTruncated === false;
+  useEffect(() => {
+    if (head) onSeen({ head, isWhole });
+  }, [head, isWhole, onSeen]);
   return (
     <>
       {change.error && <p className="bad">{change.error.message}</p>}

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import type { DecisionView, SettledView, VerdictRequest } from '../../src/wire/index.ts';
 import { freshProof, send } from '../api.ts';
 import { Ago } from '../parts/time.tsx';
-import { DecisionBody } from './decision-body.tsx';
+import { DecisionBody, isAboutChange, type Seen } from './decision-body.tsx';
 
 const names: Record<string, string> = {
   escalation_answer: 'question',
@@ -32,7 +32,7 @@ export function DecisionCard({ decision, mayDecide }: { decision: DecisionView; 
   const queries = useQueryClient();
   const [text, setText] = useState('');
   const [passphrase, setPassphrase] = useState('');
-  const [head, setHead] = useState<string>();
+  const [seen, setSeen] = useState<Seen>();
   const settle = useMutation({
     mutationFn: async (verdict: VerdictRequest) => {
       const proof = decision.proof === 'fresh' ? await freshProof(passphrase) : undefined;
@@ -43,10 +43,11 @@ export function DecisionCard({ decision, mayDecide }: { decision: DecisionView; 
   const verdict = (kind: VerdictRequest['verdict']): VerdictRequest => ({
     verdict: kind,
     ...(kind === 'respond' ? { text } : text === '' ? {} : { note: text }),
-    ...(head && kind === 'approve' ? { head } : {}),
+    ...(seen && kind === 'approve' ? { head: seen.head } : {}),
   });
   const isAnswer = decision.verdicts.includes('respond');
   const isReady = mayDecide && !settle.isPending && (decision.proof !== 'fresh' || passphrase !== '');
+  const mayApprove = isReady && (!isAboutChange(decision) || seen?.isWhole === true);
   return (
     <article className="card" aria-labelledby={`decision-${decision.id}`}>
       <p>
@@ -57,7 +58,7 @@ export function DecisionCard({ decision, mayDecide }: { decision: DecisionView; 
         </span>
       </p>
       <h3 id={`decision-${decision.id}`}>{decision.title}</h3>
-      <DecisionBody decision={decision} onHead={setHead} />
+      <DecisionBody decision={decision} onSeen={setSeen} />
       <label htmlFor={`text-${decision.id}`}>{isAnswer ? 'Answer' : (notes[decision.kind] ?? 'Note (optional)')}</label>
       <textarea
         id={`text-${decision.id}`}
@@ -89,7 +90,7 @@ export function DecisionCard({ decision, mayDecide }: { decision: DecisionView; 
           </button>
         )}
         {decision.verdicts.includes('approve') && (
-          <button className="primary" disabled={!isReady} onClick={() => settle.mutate(verdict('approve'))}>
+          <button className="primary" disabled={!mayApprove} onClick={() => settle.mutate(verdict('approve'))}>
             {decision.kind === 'landing' ? 'Land' : 'Approve'}
           </button>
         )}

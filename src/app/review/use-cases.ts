@@ -2,8 +2,6 @@ import { ok, refuse, type Result } from '../../kernel/index.ts';
 import { type Repository, repositoryById } from '../../forge/index.ts';
 import {
   landingBlockers,
-  listLandings,
-  listPullRequests,
   type PullRequest,
   readLanding,
   readLandingFacts,
@@ -16,10 +14,11 @@ import type { AppContext } from '../context.ts';
 import { rulesOf } from '../landing/advance-landing.ts';
 import { acceptAndWait } from '../landing/settle-landing.ts';
 import { findRepository } from '../repositories/register-repository.ts';
+import { pageOfLandings, pageOfPullRequests } from './list-pages.ts';
 import { openRevert } from './open-revert.ts';
 import { requireSeenHead, requireShownWhole } from './require-seen.ts';
 import { actAsHuman } from './settle-human-review.ts';
-import { diffView, landingView, pullRequestView } from './views.ts';
+import { diffView, domainStatesOf, landingView, pullRequestView } from './views.ts';
 
 /** Pull requests, their diffs, humans' acts, landings (design sections 6 and 8). */
 export function reviewUseCases(ctx: AppContext): ReviewUseCases {
@@ -28,16 +27,14 @@ export function reviewUseCases(ctx: AppContext): ReviewUseCases {
     async listPullRequests(_caller, query) {
       const repository = query.repository === undefined ? undefined : await findRepository(ctx, query.repository);
       if (repository && !repository.ok) return repository;
-      const all = await listPullRequests(db, {
+      const filter = {
         ...(repository ? { repositoryId: repository.value.id } : {}),
+        ...(query.state === undefined ? {} : { states: domainStatesOf(query.state) }),
         ...(query.open === true ? { isOpen: true } : {}),
-        limit: 1000,
-      });
-      const views = await Promise.all(all.map((pullRequest) => pullRequestView(ctx, pullRequest)));
-      const wanted = views.filter((view) => query.state === undefined || view.state === query.state);
-      const from = query.cursor === undefined ? 0 : wanted.findIndex((view) => view.id === query.cursor) + 1;
-      const items = wanted.slice(from, from + query.limit);
-      return ok({ items, nextCursor: from + query.limit < wanted.length ? (items.at(-1)?.id ?? null) : null });
+      };
+      const page = await pageOfPullRequests(ctx, filter, query);
+      const items = await Promise.all(page.items.map((pullRequest) => pullRequestView(ctx, pullRequest)));
+      return ok({ items, nextCursor: page.nextCursor });
     },
     async showPullRequest(_caller, name) {
       const found = await findPullRequest(ctx, name);
@@ -94,10 +91,9 @@ export function reviewUseCases(ctx: AppContext): ReviewUseCases {
         : refuse('not-found', 'unknown_landing', `There is no landing ${id}.`, { id });
     },
     async listLandings(_caller, query) {
-      const all = await listLandings(db, { limit: 1000 });
-      const from = query.cursor === undefined ? 0 : all.findIndex((landing) => landing.id === query.cursor) + 1;
-      const items = await Promise.all(all.slice(from, from + query.limit).map((landing) => landingView(ctx, landing)));
-      return ok({ items, nextCursor: from + query.limit < all.length ? (items.at(-1)?.id ?? null) : null });
+      const page = await pageOfLandings(ctx, query);
+      const items = await Promise.all(page.items.map((landing) => landingView(ctx, landing)));
+      return ok({ items, nextCursor: page.nextCursor });
     },
     async revert(caller, landingId, request) {
       const proof = requireProof(caller, 'decide');

@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises';
-
 import { toRfc3339 } from '../../kernel/index.ts';
 import { changedFiles, type Repository, repositoryById } from '../../forge/index.ts';
 import { makeVisible } from '../../gate/index.ts';
@@ -20,6 +18,7 @@ import type { Aftermath } from '../landing/after-landing.ts';
 import { rulesOf } from '../landing/advance-landing.ts';
 import { momentOf } from '../work/views.ts';
 import { readFilePatches } from './file-patches.ts';
+import { readTail } from './read-tail.ts';
 import { visibleLine, visiblePatch } from './visible-patch.ts';
 
 const states: Readonly<Record<PullRequest['state'], PullRequestView['state']>> = {
@@ -36,6 +35,11 @@ const states: Readonly<Record<PullRequest['state'], PullRequestView['state']>> =
   closed: 'closed',
   restarted: 'closed',
 };
+
+/** The states that a client sees as this one. */
+export function domainStatesOf(state: string): PullRequest['state'][] {
+  return (Object.keys(states) as PullRequest['state'][]).filter((one) => states[one] === state);
+}
 
 const landingStates: Readonly<Record<Landing['state'], LandingView['state']>> = {
   building: 'checking',
@@ -155,13 +159,7 @@ async function checkViews(landing: Landing): Promise<PullRequestView['checks']> 
       status,
       exitCode: null,
       durationMs: null,
-      outputTail:
-        logPath === undefined
-          ? null
-          : await readFile(logPath, 'utf8').then(
-              (text) => text.slice(-tailBytes),
-              () => null,
-            ),
+      outputTail: logPath === undefined ? null : visibleOrNull(await readTail(logPath, tailBytes)),
     })),
   );
 }
