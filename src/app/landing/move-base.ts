@@ -23,6 +23,7 @@ import { done, enqueueEffect, failed, lookAgainIn, type PassOutcome, type Tx } f
 import type { AppContext } from '../context.ts';
 import { humansOf } from '../review/submit-review.ts';
 import { afterLandingEffect } from './after-landing.ts';
+import { reopenReverted } from './reopen-reverted.ts';
 import { freezeBase } from './freeze-base.ts';
 
 const actor = systemActor('landing');
@@ -123,8 +124,13 @@ async function finish(
         by: { kind: 'landing', landingId: landing.id },
         actor,
       });
-      if (!completed.ok) return completed;
+      // The base has moved, and nothing takes that back: a task that ended meanwhile does not hold up the landing's record.
+      if (!completed.ok)
+        ctx.log.warn({ landing: landing.id, code: completed.refusal.code }, 'landed after its task ended');
     }
+    const reopened = await reopenReverted(tx, pullRequest, actor);
+    if (!reopened.ok)
+      ctx.log.warn({ landing: landing.id, code: reopened.refusal.code }, 'what was reverted could not be reopened');
     await enqueueEffect(tx, {
       key: `after-landing:${landing.id}`,
       kind: afterLandingEffect,
