@@ -160,11 +160,26 @@ describe('the life of an author (design 7)', () => {
 });
 
 describe('the base moves (design 6)', () => {
-  test('a base that moved between offer and yes does not lose a commit: the yes is refused, the next candidate stands on it', async () => {
+  test('a base that moved between offer and yes loses no commit: the same change lands on top of it', async () => {
     const repository = makeRepository('moved');
     const run = await crew.run(repository, crew.request('Be late', greet('hello late\n')));
     const offer = await crew.decision(run, 'landing');
     writeFiles(repository, { 'README.md': '# Edited meanwhile\n' });
+    const own = commitAll(repository, 'By hand');
+    const settled = await crew.settle(offer.id, { verdict: 'approve' });
+    expect(settled.message).toMatch(/^Landed as/);
+    expect(git(repository, 'log', '-1', '--format=%P', 'main')).toBe(own);
+    expect(git(repository, 'show', 'main:greeting.txt')).toBe('hello late');
+    const landings = await crew.get('/api/landings?limit=200');
+    const ofRun = landings.items.filter((one: { repositoryId: string }) => one.repositoryId === run.repositoryId);
+    expect(ofRun.map((one: { state: string }) => one.state).toSorted()).toEqual(['failed', 'landed']);
+  });
+
+  test('where the moved base makes another change of it, the yes does not hold: it is offered anew', async () => {
+    const repository = makeRepository('another');
+    const run = await crew.run(repository, crew.request('Greet twice', greet('hello world\nhello moon\n')));
+    const offer = await crew.decision(run, 'landing');
+    writeFiles(repository, { 'greeting.txt': 'hello you, world\n' });
     const own = commitAll(repository, 'By hand');
     const answer = await crew.send(
       'PUT',
@@ -172,14 +187,8 @@ describe('the base moves (design 6)', () => {
       { verdict: 'approve' },
       { proof: true },
     );
-    expect(answer.body).toMatchObject({ code: 'base_moved' });
+    expect(answer.status).toBe(409);
     expect(git(repository, 'rev-parse', 'main')).toBe(own);
-    const landing = await crew.until('the next offer to land', async () => {
-      const next = await crew.decision(run, 'landing');
-      return next.id !== offer.id && crew.land(run);
-    });
-    expect(git(repository, 'rev-list', '--count', `${own}..main`)).toBe('1');
-    expect(git(repository, 'rev-parse', 'main')).toBe(landing.commit);
   });
 
   test('a change that conflicts with the base does not land: its author merges, and it is reviewed again', async () => {
@@ -251,8 +260,9 @@ describe('undo (design 6)', () => {
   test('a revert does not go past review and human: it lands as a change of its own and the task is open again', async () => {
     const repository = makeRepository('revert');
     const before = git(repository, 'rev-parse', 'main^{tree}');
-    const run = await crew.run(repository, crew.request('Be undone', greet('hello undone\n')));
+    const run = await crew.run(repository, crew.request('Be undone', [['sayHeard'], ...greet('hello undone\n')]));
     const landing = await crew.land(run);
+    const first = await crew.session(run);
     const reverted = await crew.send(
       'POST',
       `/api/landings/${landing.id}/reverts`,
@@ -267,6 +277,8 @@ describe('undo (design 6)', () => {
     });
     await crew.settle(offer.decisionId, { verdict: 'approve' });
     await crew.until('the revert to have landed', async () => git(repository, 'rev-parse', 'main^{tree}') === before);
-    expect((await crew.get(`/api/tasks/${run.task.id}`)).status).not.toBe('done');
+    const again = await crew.session(run, (one) => one.id !== first.id);
+    expect(await crew.until('its brief', async () => (await logOf(again)).includes('not wanted'))).toBe(true);
+    expect((await crew.get(`/api/projects/${run.project.id}`)).status).toBe('dev');
   });
 });

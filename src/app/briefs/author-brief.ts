@@ -10,6 +10,8 @@ export interface AuthorBrief {
   branch?: { name: string; base: string };
   /** Checks that the candidate must pass, as shell-like lines for reading. */
   checks: readonly string[];
+  /** Why a task that was done is open again. */
+  reopened?: string;
   /** What stood on the branch before, when a fresh session goes on with earlier work. */
   earlierWork?: { summary: string; findings: string };
 }
@@ -21,6 +23,7 @@ export function authorBrief(brief: AuthorBrief): string {
   return [
     `You work on task ${brief.workKey}: ${brief.title}`,
     ...(brief.request.trim() === '' ? [] : [`The request, as it was written:`, brief.request]),
+    ...(brief.reopened === undefined ? [] : [`It was done once and is open again: ${brief.reopened}`]),
     ...(brief.earlierWork
       ? [
           'Earlier work stands on this branch already. Go on with it; do not start again.',

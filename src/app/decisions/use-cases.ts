@@ -85,14 +85,15 @@ async function settle(
       { id: decision.id },
     );
   }
-  if (decision.state !== 'open') return alreadySettled(decision, verdict);
+  if (decision.state !== 'open') return alreadySettled(ctx, decision, verdict);
   const seen = await requireSeen(ctx, decision, verdict);
   if (!seen.ok) return seen;
   const outcome = await apply(ctx, caller, decision, seen.value);
   const after = await findDecision(ctx.store.read, decision.id);
   if (!after.ok) return after;
   // Somebody else was faster.
-  if (!outcome.ok) return outcome.refusal.code === 'decision_closed' ? alreadySettled(after.value, verdict) : outcome;
+  if (!outcome.ok)
+    return outcome.refusal.code === 'decision_closed' ? alreadySettled(ctx, after.value, verdict) : outcome;
   return ok({ decision: decisionView(after.value), replayed: false, message: outcome.value.message });
 }
 
@@ -116,13 +117,29 @@ async function apply(
 }
 
 /** Told again the same verdict it is a success; another one comes too late (G-22). */
-function alreadySettled(decision: DecisionRequestRow, verdict: VerdictRequest): Result<SettledView> {
+/** Two humans who answer the same question differently do not both hear that it was done. */
+async function isSameAnswer(ctx: AppContext, decision: DecisionRequestRow, verdict: VerdictRequest): Promise<boolean> {
+  if (decision.kind !== 'escalation_answer') return true;
+  const question = await ctx.store.read
+    .selectFrom('escalation')
+    .select('answer')
+    .where('id', '=', decision.subject_id)
+    .executeTakeFirst();
+  return question?.answer === verdict.text;
+}
+
+async function alreadySettled(
+  ctx: AppContext,
+  decision: DecisionRequestRow,
+  verdict: VerdictRequest,
+): Promise<Result<SettledView>> {
   const outcomes = {
     approve: ['approved', 'accepted', 'approve'],
     refuse: ['refused', 'denied', 'declined'],
     respond: ['answered'],
   };
-  if (decision.outcome !== null && outcomes[verdict.verdict].includes(decision.outcome)) {
+  const isSame = decision.outcome !== null && outcomes[verdict.verdict].includes(decision.outcome);
+  if (isSame && (await isSameAnswer(ctx, decision, verdict))) {
     return ok({ decision: decisionView(decision), replayed: true, message: `already ${decision.outcome}` });
   }
   return refuse(

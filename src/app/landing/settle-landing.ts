@@ -1,5 +1,12 @@
 import { ok, refuse, type Result } from '../../kernel/index.ts';
-import { acceptLanding, declineLanding, type Landing, landingsTopic, readLanding } from '../../review/index.ts';
+import {
+  acceptLanding,
+  declineLanding,
+  type Landing,
+  landingsTopic,
+  listLandings,
+  readLanding,
+} from '../../review/index.ts';
 import type { DecisionRequestRow } from '../../store/index.ts';
 import type { VerdictRequest } from '../../wire/index.ts';
 import type { Caller } from '../caller.ts';
@@ -49,11 +56,16 @@ export async function settleLanding(
     message:
       landed.value.state === 'landed'
         ? `Landed as ${landed.value.landedCommit?.slice(0, 12)}.`
-        : 'Accepted; the base is being moved.',
+        : landed.value.state === 'building'
+          ? 'Accepted; the base had moved, and it lands when the candidate on the new one has passed its checks.'
+          : 'Accepted; the base is being moved.',
   });
 }
 
-/** Says yes and waits a little for the outcome. Refuses `not-landed` when the landing failed. */
+/**
+ * Says yes and waits a little for the outcome. Where the base had moved, the same change on the new base is covered by the same
+ * yes, and is waited for; another effect is a new question. Refuses `not-landed` when it failed or has to be looked at again.
+ */
 export async function acceptAndWait(
   ctx: AppContext,
   caller: Caller,
@@ -64,7 +76,15 @@ export async function acceptAndWait(
     return result.ok ? ok({ id: result.value.id }) : result;
   });
   if (!accepted.ok) return accepted;
-  const landing = await waitForEnd(ctx, yes.landingId, landWithinMs);
+  const landing = await waitForOutcome(ctx, yes.landingId);
+  if (landing.state === 'offered') {
+    return refuse(
+      'not-landed',
+      'look_again',
+      'The base has moved, and on the new one the change is another: look at it again with `chantier pending`.',
+      { landing: landing.id },
+    );
+  }
   if (landing.state === 'failed' || landing.state === 'withdrawn') {
     return refuse(
       'not-landed',
@@ -74,6 +94,20 @@ export async function acceptAndWait(
     );
   }
   return ok(landing);
+}
+
+/** The end of the accepted landing, or of the one that took its place when its base had moved. */
+async function waitForOutcome(ctx: AppContext, landingId: string): Promise<Landing> {
+  const deadline = ctx.store.clock.monotonic() + landWithinMs;
+  let landing = await waitForEnd(ctx, landingId, landWithinMs);
+  while (landing.state === 'failed' && landing.reason === 'base_moved') {
+    const leftMs = deadline - ctx.store.clock.monotonic();
+    if (leftMs <= 0) return { ...landing, state: 'building' };
+    const [newest = landing] = await listLandings(ctx.store.read, { pullRequestId: landing.pullRequestId, limit: 1 });
+    if (newest.id === landing.id || newest.state === 'building') await nextMove(ctx, Math.min(leftMs, 500));
+    else landing = newest.state === 'offered' ? newest : await waitForEnd(ctx, newest.id, leftMs);
+  }
+  return landing;
 }
 
 /** The landing once it has ended and what followed is known, or as it is when the time is over. */

@@ -71,8 +71,24 @@ async function planAuthor(ctx: AppContext, session: Session, agent: Schema['agen
     },
     checks: checkLines(repository),
     ...(earlier ? { earlierWork: await earlierWorkOf(ctx, earlier) } : {}),
+    ...(await whyReopened(ctx, task.id)),
   });
   return ok(await planAgent(ctx, session, agent, { ...place, firstPrompt }));
+}
+
+/** The newest reason for which a human opened the task again. */
+async function whyReopened(ctx: AppContext, taskId: string): Promise<{ reopened?: string }> {
+  const text = await ctx.store.read
+    .selectFrom('ledger_text')
+    .select('text')
+    .where('subject_kind', '=', 'task')
+    .where('subject_id', '=', taskId)
+    .where('kind', '=', 'reason')
+    .where('field', '=', 'reopen')
+    .orderBy('at', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return text ? { reopened: text.text } : {};
 }
 
 async function earlierWorkOf(
