@@ -9,12 +9,13 @@ export interface RealAgent {
   /** Folder in `packages/`. */
   package: string;
   family: string;
+  driver: 'acp' | 'claude' | 'codex';
   /** Path of its program in the folder that it was installed to. */
   program: string;
   arguments: readonly string[];
   /** What an operator hands over to it by name. */
   environment: Readonly<Record<string, string>>;
-  /** The permission mode that reads back at the start inside a sandbox; `null`: it has none to read. */
+  /** The permission mode that it is seen to be in inside a sandbox; `null`: it has none to read. */
   mode: string | null;
   /** Whether it asks before it runs a command or changes a file; else our wall alone judges. */
   asksPermission: boolean;
@@ -25,35 +26,52 @@ export interface RealAgent {
   write(path: string, content: string): ModelStep;
 }
 
+type Words = Pick<RealAgent, 'shell' | 'write' | 'question'>;
+
+const claudeWords: Words = {
+  shell: (command) => ({ tool: 'Bash', input: { command, description: 'a step' } }),
+  write: (path, content) => ({ tool: 'Write', input: { file_path: `{cwd}/${path}`, content } }),
+  question: (question, labels) => ({
+    tool: 'AskUserQuestion',
+    input: {
+      questions: [
+        {
+          question,
+          header: 'Word',
+          multiSelect: false,
+          options: labels.map((label) => ({ label, description: `The word ${label}` })),
+        },
+      ],
+    },
+  }),
+};
+
+const codexWords: Words = {
+  shell: (command) => ({ tool: 'exec_command', input: { cmd: command } }),
+  // It takes this command for its own editing tool; models that it does not know are offered no other.
+  write: (path, content) => ({
+    tool: 'exec_command',
+    input: { cmd: `apply_patch <<'EOF'\n${addFile(path, content)}EOF` },
+  }),
+};
+
 /** The agents of the specification's chapter "Real agents", at its versions. */
 export const realAgents = {
   claude: {
     package: 'claude-agent-acp',
     family: 'claude',
+    driver: 'acp',
     program: 'node_modules/.bin/claude-agent-acp',
     arguments: [],
     environment: { ANTHROPIC_API_KEY: 'dummy', ANTHROPIC_BASE_URL: model },
     mode: 'default',
     asksPermission: true,
-    shell: (command) => ({ tool: 'Bash', input: { command, description: 'a step' } }),
-    write: (path, content) => ({ tool: 'Write', input: { file_path: `{cwd}/${path}`, content } }),
-    question: (question, labels) => ({
-      tool: 'AskUserQuestion',
-      input: {
-        questions: [
-          {
-            question,
-            header: 'Word',
-            multiSelect: false,
-            options: labels.map((label) => ({ label, description: `The word ${label}` })),
-          },
-        ],
-      },
-    }),
+    ...claudeWords,
   },
   codex: {
     package: 'codex-acp',
     family: 'codex',
+    driver: 'acp',
     program: 'node_modules/.bin/codex-acp',
     arguments: [],
     environment: {
@@ -63,16 +81,12 @@ export const realAgents = {
     },
     mode: 'agent-full-access',
     asksPermission: false,
-    shell: (command) => ({ tool: 'exec_command', input: { cmd: command } }),
-    // It takes this command for its own editing tool; models that it does not know are offered no other.
-    write: (path, content) => ({
-      tool: 'exec_command',
-      input: { cmd: `apply_patch <<'EOF'\n${addFile(path, content)}EOF` },
-    }),
+    ...codexWords,
   },
   gemini: {
     package: 'gemini-cli',
     family: 'gemini',
+    driver: 'acp',
     program: 'node_modules/.bin/gemini',
     // Without a model its router asks another one first, and waits long for an answer that it understands.
     arguments: ['--acp', '-m', 'gemini-2.5-flash'],
@@ -85,6 +99,7 @@ export const realAgents = {
   opencode: {
     package: 'opencode',
     family: 'opencode',
+    driver: 'acp',
     program: 'node_modules/opencode-linux-x64/bin/opencode',
     arguments: ['acp'],
     environment: {
@@ -105,6 +120,28 @@ export const realAgents = {
     asksPermission: true,
     shell: (command) => ({ tool: 'bash', input: { command, description: 'a step' } }),
     write: (path, content) => ({ tool: 'write', input: { filePath: `{cwd}/${path}`, content } }),
+  },
+  claudeHeadless: {
+    package: 'claude-agent-acp',
+    family: 'claude',
+    driver: 'claude',
+    program: `node_modules/@anthropic-ai/claude-agent-sdk-${process.platform}-${process.arch}/claude`,
+    arguments: [],
+    environment: { ANTHROPIC_API_KEY: 'dummy', ANTHROPIC_BASE_URL: model },
+    mode: 'default',
+    asksPermission: true,
+    ...claudeWords,
+  },
+  codexExec: {
+    package: 'codex-acp',
+    family: 'codex',
+    driver: 'codex',
+    program: 'node_modules/.bin/codex',
+    arguments: ['-c', 'model="scripted"', '-c', `openai_base_url="${model}/v1"`],
+    environment: { CODEX_API_KEY: 'dummy' },
+    mode: null,
+    asksPermission: false,
+    ...codexWords,
   },
 } as const satisfies Record<string, RealAgent>;
 

@@ -3,13 +3,14 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, onTestFailed, test } from 'vitest';
 
-import { findByRunMarker } from '../../src/sandbox/index.ts';
+import { ensureRunFolder } from '../../src/config/index.ts';
+import { adoptWall, findByRunMarker } from '../../src/sandbox/index.ts';
 import { git } from '../repositories/index.ts';
 import type { RealAgent } from './agents.ts';
 import { agentProcess, runOf, untilGone } from './agent-processes.ts';
 import { installAgent } from './install-agent.ts';
 import type { ModelStep } from './model-script.ts';
-import { type Frame, openWorld, type Run, type SessionFacts, type User, type World } from './world.ts';
+import { openWorld, type Run, type SessionFacts, type User, type World } from './world.ts';
 
 /** All that is shown of an agent takes long; the short form is for each run of the continuous integration. */
 export const isFull = process.env.CHANTIER_TEST_FULL === '1';
@@ -19,15 +20,17 @@ const isRoot = process.getuid?.() === 0;
 
 /**
  * What is shown of each real agent behind the wall, with a root server (X-4) and as an ordinary user: one whole piece of work,
- * and what must hold when something is stopped or dies. The whole runs for both users in the long form only.
+ * and what must hold when something is stopped or dies. In the short form the latter for one user only, and for an agent
+ * that is shown by another driver already (`isSecond`) just the piece of work.
  */
-export function describeAgent(name: string, agent: RealAgent): void {
+export function describeAgent(name: string, agent: RealAgent, isSecond = false): void {
+  const wholly = isFull || !isSecond;
   const users: [string, User | undefined, boolean][] = isRoot
     ? [
-        ['with a root server', undefined, true],
-        ['as an ordinary user', ordinary, isFull],
+        ['with a root server', undefined, wholly],
+        ...(wholly ? [['as an ordinary user', ordinary, isFull] as [string, User, boolean]] : []),
       ]
-    : [['as an ordinary user', undefined, true]];
+    : [['as an ordinary user', undefined, wholly]];
   for (const [who, user, isWhole] of users) {
     describe(`${name} behind the wall, ${who}`, () => {
       let world: World | undefined;
@@ -65,6 +68,11 @@ export function describeAgent(name: string, agent: RealAgent): void {
       shows('the server killed with -9 while it waits for a human: the same process goes on (decision 6)', (open) =>
         outlivesServer(open, agent),
       );
+      if (isFull)
+        shows(
+          'the wall killed with -9 while it waits: its next words reach the model through another one (X-7)',
+          (open) => outlivesWall(open, agent),
+        );
       shows('killed with -9 it is CRASHED, and nothing of it lives on (S-45, decision 4)', (open) =>
         crashes(open, agent),
       );
@@ -100,7 +108,7 @@ async function worksAsksAndMends(world: World, agent: RealAgent): Promise<void> 
   const question = await world.decision(run, 'escalation_answer');
   const first = await world.session(run, (one) => one.state === 'ESCALATED');
   expect(isPushed(world, first)).toBe(agent.asksPermission);
-  if (agent.mode !== null) expect(modeAtPrompt(world, first)).toBe(agent.mode);
+  if (agent.mode !== null) expect(world.conversation(first).mode).toBe(agent.mode);
   await world.settle(question.id, { verdict: 'respond', text: 'Greetings' });
 
   const pull = await world.pullRequest(run, (one) => one.verdicts.length === 2);
@@ -112,9 +120,9 @@ async function worksAsksAndMends(world: World, agent: RealAgent): Promise<void> 
   expect(gitIn(clone, 'log', '--format=%s %an')).toEqual(['No FIXME turing', 'Two files turing', 'Begin Ada']);
 
   const second = await world.session(run, (one) => one.id !== first.id);
-  const opened = world.frames(second, 'in').find(({ method }) => /^session\/(resume|load)$/.test(method));
-  const conversation = world.frames(first, 'in').find(({ method }) => method === 'session/prompt');
-  expect(opened?.params.sessionId).toBe(conversation?.params.sessionId);
+  const { id, resumed } = world.conversation(second);
+  expect(resumed).toBe(world.conversation(first).id);
+  expect(id).toBe(resumed);
   expect(world.model.asked.filter(({ host }) => host !== 'model.chantier.test')).toEqual([]);
 }
 
@@ -173,6 +181,21 @@ async function outlivesServer(world: World, agent: RealAgent): Promise<void> {
   if (agent.asksPermission) expect(isPushed(world, after)).toBe(true);
 }
 
+async function outlivesWall(world: World, agent: RealAgent): Promise<void> {
+  const run = await world.run('Outlive the wall', [
+    { tool: 'ask_human', input: { text: 'Go on?' } },
+    agent.shell('echo z > z.txt && git add -A && git commit -q -m "Z"'),
+    { tool: 'report_done', input: { summary: 'gone on' } },
+  ]);
+  const decision = await world.decision(run, 'escalation_answer');
+  const folder = join(ensureRunFolder(world.instance.home), 'wall');
+  const wall = adoptWall(folder)!;
+  process.kill(wall.pid, 'SIGKILL');
+  await world.instance.until('another wall', async () => (adoptWall(folder)?.pid ?? wall.pid) !== wall.pid);
+  await world.settle(decision.id, { verdict: 'respond', text: 'yes' });
+  await world.pullRequest(run);
+}
+
 async function crashes(world: World, agent: RealAgent): Promise<void> {
   const run = await world.run('Die', [agent.shell('touch started.txt; sleep 4567')]);
   const session = await inTool(world, run);
@@ -202,21 +225,8 @@ function gitIn(folder: string, ...args: string[]): string[] {
     .filter(Boolean);
 }
 
-/** The permission mode that the agent had said to be in when it got its first prompt (decision 3). */
-function modeAtPrompt(world: World, session: SessionFacts): string | undefined {
-  const said = world.frames(session, 'out').flatMap(modesIn);
-  return said.at(-1);
-}
-
-function modesIn(frame: Frame): string[] {
-  const value = frame.result ?? frame.params?.update ?? {};
-  const option = (value.configOptions ?? []).find((one: Frame) => one.category === 'mode');
-  return [option?.currentValue, value.modes?.currentModeId, value.currentModeId].filter(Boolean).slice(0, 1);
-}
-
 /** Whether another user can read what lies in `folder`: the server and the programs that it shows to agents. */
 function isReadableByAll(folder: string): boolean {
-  return folder
-    .split('/')
-    .every((_, at, all) => (statSync(`/${all.slice(1, at + 1).join('/')}`).mode & 0o005) === 0o005);
+  const parents = folder.split('/').map((_, at, all) => `/${all.slice(1, at + 1).join('/')}`);
+  return parents.every((path) => (statSync(path).mode & 0o001) === 0o001) && (statSync(folder).mode & 0o005) === 0o005;
 }

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 
 import { node, packageFolder } from '../e2e/built-package.ts';
 import { createInstance, type Instance } from '../e2e/instance.ts';
@@ -46,10 +47,10 @@ export interface World {
   settle(decisionId: string, verdict: Record<string, unknown>): Promise<void>;
   /** The pull request of a run, waited for until `wanted` holds. */
   pullRequest(run: Run, wanted?: (pull: PullRequest) => boolean): Promise<PullRequest>;
-  /** The frames of a generation in one direction, as they stand in its files. */
-  frames(session: Pick<SessionFacts, 'id' | 'generation'>, file: 'in' | 'out'): Frame[];
-  /** The folder that an agent was told to work in. */
-  clone(session: Pick<SessionFacts, 'id' | 'generation'>): string;
+  /** What the store holds of a session's conversation. */
+  conversation(session: Pick<SessionFacts, 'id'>): ConversationFacts;
+  /** The clone of a session that began in a folder of its own. */
+  clone(session: Pick<SessionFacts, 'id'>): string;
   dispose(): Promise<void>;
 }
 
@@ -60,7 +61,13 @@ export interface PullRequest {
   verdicts: { verdict: string }[];
 }
 
-export type Frame = Record<string, any>; // oxlint-disable-line typescript/no-explicit-any -- frames of a foreign protocol
+export interface ConversationFacts {
+  /** The permission mode that the agent said to be in. */
+  mode: string | null;
+  id: string | null;
+  /** The conversation that it was to go on with. */
+  resumed: string | null;
+}
 
 /** Opens a world with `agent`, installed in `folder`. */
 export async function openWorld(agent: RealAgent, folder: string, user?: User): Promise<World> {
@@ -84,7 +91,7 @@ export async function openWorld(agent: RealAgent, folder: string, user?: User): 
       roles: ['author'],
       command,
       envNames,
-      driver: 'acp',
+      driver: agent.driver,
     };
     const answer = await instance.send('POST', '/api/agents', registered, { proof: true });
     if (answer.status >= 300) throw new Error(JSON.stringify(answer.body));
@@ -141,28 +148,22 @@ function worldOf(instance: Instance, model: ModelServer, repository: string): Wo
         },
         60_000,
       ),
-    frames({ id, generation }, file) {
-      const path = join(instance.home, 'sessions', id, String(generation), `${file}.ndjson`);
-      return readFileSync(path, 'utf8').split('\n').filter(Boolean).map(parseFrame);
+    conversation({ id }) {
+      const store = new DatabaseSync(join(instance.home, 'chantier.db'), { readOnly: true });
+      try {
+        const columns = 'mode, conversation_id AS id, resume_conversation_id AS resumed';
+        return store.prepare(`SELECT ${columns} FROM session WHERE id = ?`).get(id) as unknown as ConversationFacts;
+      } finally {
+        store.close();
+      }
     },
-    clone(session) {
-      const opened = world.frames(session, 'in').find(({ method }) => /^session\/(new|resume|load)$/.test(method));
-      return opened?.params.cwd as string;
-    },
+    clone: ({ id }) => join(`${instance.home}-work`, id, 'clone'),
     async dispose() {
       await instance.dispose();
       await model.close();
     },
   };
   return world;
-}
-
-function parseFrame(line: string): Frame {
-  try {
-    return JSON.parse(line) as Frame;
-  } catch {
-    return { text: line };
-  }
 }
 
 /** A repository with one commit, in the instance's root. */

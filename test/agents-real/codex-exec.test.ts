@@ -1,0 +1,4 @@
+import { realAgents } from './agents.ts';
+import { describeAgent } from './describe-agent.ts';
+
+describeAgent('codex exec', realAgents.codexExec, true);
