@@ -23,7 +23,17 @@ export interface RunEnd {
 const endingKinds = ['nothing_delivered', 'attempts_exhausted', 'base_conflict'];
 
 /** Reasons of a human review that say: the agents could not bring it to an end. */
-const endingReasons = ['author_lost', 'rounds_used_up', 'reviewers_failed', 'landing_refused', 'landing_unknown'];
+const endingReasons = [
+  'author_lost',
+  'author_disagrees',
+  'rounds_used_up',
+  'reviewers_failed',
+  'checks_undefined',
+  'code_owners',
+  'landing_refused',
+  'landing_error',
+  'landing_unknown',
+];
 
 /** How long a landed base may take until the checkout has followed or is left as it is. */
 const followedWithinMs = 30_000;
@@ -92,8 +102,11 @@ function reasonOf(decision: DecisionView): string | undefined {
 
 /** What failed last, as far as the decision tells. */
 function lastWords(decision: DecisionView): string {
-  const { reason, last } = (decision.detail ?? {}) as { reason?: string; last?: { summary?: string } | null };
-  const words = [reason?.replaceAll('_', ' '), last?.summary].filter((one) => one !== undefined && one !== '');
+  type Words = { summary?: string } | null;
+  const { reason, about, last } = (decision.detail ?? {}) as { reason?: string; about?: Words; last?: Words };
+  const words = [reason?.replaceAll('_', ' '), about?.summary, last?.summary].filter(
+    (one) => one !== undefined && one !== '',
+  );
   return words.length > 0 ? ` (${oneLine(words.join('; '), 400)})` : '';
 }
 
