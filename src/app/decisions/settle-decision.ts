@@ -15,6 +15,7 @@ import type { VerdictRequest } from '../../wire/index.ts';
 import type { Caller } from '../caller.ts';
 import type { AppContext } from '../context.ts';
 import { phaseOf } from '../instance/phase-of.ts';
+import { endWorkOf } from '../work/end-work.ts';
 
 /** The effect that lets a held call go on after a human's yes. */
 export const releaseCallEffect = 'gate.release-held';
@@ -157,7 +158,7 @@ async function trust(
 /** Of a task: yes, nothing had to change, it is done; no, it is tried again. Of a job or project: yes, it is cancelled; no, it stays open. */
 async function settleNothingDelivered(
   tx: Tx,
-  _ctx: AppContext,
+  ctx: AppContext,
   caller: Caller,
   decision: DecisionRequestRow,
   verdict: VerdictRequest,
@@ -166,7 +167,7 @@ async function settleNothingDelivered(
   if (!settled.ok) return settled;
   return decision.subject_kind === 'task'
     ? endTask(tx, caller, decision.subject_id, verdict)
-    : endAbove(tx, caller, decision, verdict.verdict === 'approve');
+    : endAbove(tx, ctx, caller, decision, verdict.verdict === 'approve');
 }
 
 async function endTask(tx: Tx, caller: Caller, taskId: string, verdict: VerdictRequest): Promise<Result<Settled>> {
@@ -184,11 +185,15 @@ async function endTask(tx: Tx, caller: Caller, taskId: string, verdict: VerdictR
 
 async function endAbove(
   tx: Tx,
+  ctx: AppContext,
   caller: Caller,
   decision: DecisionRequestRow,
   isYes: boolean,
 ): Promise<Result<Settled>> {
   if (!isYes) return ok({ message: 'It stays open: add what is missing.' });
+  const of = decision.subject_kind === 'job' ? { jobId: decision.subject_id } : { projectId: decision.subject_id };
+  const ended = await endWorkOf(tx, ctx, of, caller.actor);
+  if (!ended.ok) return ended;
   const cancelled =
     decision.subject_kind === 'job'
       ? await cancelJob(tx, { jobId: decision.subject_id, actor: caller.actor })
@@ -199,7 +204,7 @@ async function endAbove(
 /** Yes: the task is tried again. No: it is cancelled. */
 async function settleExhausted(
   tx: Tx,
-  _ctx: AppContext,
+  ctx: AppContext,
   caller: Caller,
   decision: DecisionRequestRow,
   verdict: VerdictRequest,
@@ -211,9 +216,15 @@ async function settleExhausted(
     actor: caller.actor,
     ...(verdict.note === undefined ? {} : { reason: verdict.note }),
   };
-  const moved = verdict.verdict === 'approve' ? await resumeTask(tx, wish) : await cancelTask(tx, wish);
+  const moved = verdict.verdict === 'approve' ? await resumeTask(tx, wish) : await cancelWhole(tx, ctx, wish);
   if (!moved.ok) return moved;
   return ok({ message: verdict.verdict === 'approve' ? 'The task is tried again.' : 'The task is cancelled.' });
+}
+
+/** Cancels a task with its sessions and its pull request. */
+async function cancelWhole(tx: Tx, ctx: AppContext, wish: Parameters<typeof cancelTask>[1]): Promise<Result<unknown>> {
+  const ended = await endWorkOf(tx, ctx, { taskId: wish.taskId }, wish.actor);
+  return ended.ok ? cancelTask(tx, wish) : ended;
 }
 
 /** Yes: the effect is tried again. No: it is dropped for good. */

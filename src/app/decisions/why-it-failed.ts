@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { makeVisible } from '../../gate/index.ts';
@@ -19,7 +19,7 @@ export async function fullDecisionView(ctx: AppContext, row: DecisionRequestRow)
   if (row.kind !== 'attempts_exhausted') return view;
   const sessions = await ctx.store.read
     .selectFrom('session')
-    .select(['id', 'generation', 'agent', 'state', 'reason'])
+    .select(['id', 'generation', 'agent', 'state', 'reason', 'folder_key'])
     .where('task_id', '=', row.subject_id)
     .where('ended_at', 'is not', null)
     .orderBy('created_at', 'desc')
@@ -30,7 +30,11 @@ export async function fullDecisionView(ctx: AppContext, row: DecisionRequestRow)
     agent: session.agent,
     state: session.state,
     reason: session.reason,
-    errors: makeVisible(readErrors(ctx, session.id, session.generation)),
+    errors: makeVisible(
+      session.reason === 'setup_failed'
+        ? readSetupLog(ctx, session.folder_key ?? session.id)
+        : readErrors(ctx, session.id, session.generation),
+    ),
   }));
   return { ...view, detail: { ...(view.detail as object), failures } as never };
 }
@@ -61,4 +65,12 @@ function readErrors(ctx: AppContext, sessionId: string, generation: number): str
     .map((file) => readFileSync(file, 'utf8'))
     .join('')
     .slice(-tail);
+}
+
+/** The end of what the last set-up command of a work folder said. */
+function readSetupLog(ctx: AppContext, folderKey: string): string {
+  const folder = join(ctx.forge.folders.logs, 'setup', folderKey);
+  const steps = existsSync(folder) ? readdirSync(folder).map((name) => Number.parseInt(name, 10)) : [];
+  const file = join(folder, `${Math.max(...steps)}.log`);
+  return existsSync(file) ? readFileSync(file, 'utf8').slice(-tail) : '';
 }

@@ -74,6 +74,7 @@ async function settleEnd(tx: Tx, session: Session, how: SessionEnd): Promise<voi
 
 function reviewEnd(how: SessionEnd): string {
   const reasons = { DONE: 'no_verdict', ABORTED: 'stopped', CRASHED: 'crashed', START_FAILED: 'start_failed' } as const;
+  if (how.reason === 'no_report') return 'no_verdict';
   return how.reason === 'stalled' ? 'stalled' : reasons[how.state];
 }
 

@@ -62,7 +62,7 @@ function sessionView(ctx: AppContext, session: DomainSession, numbers: ReadonlyM
     pullRequest: session.pull_request_id === null ? null : (numbers.get(session.pull_request_id) ?? null),
     openEscalations: session.open_escalations.map(escalationView),
     summary: session.summary,
-    pid: session.process.pid,
+    pid: session.process.value === 'ended' ? null : session.process.pid,
     sandbox: ctx.barrier.report.driver,
     sources: { state: 'asserted', lastSeenAt: session.unresponsive.basis },
     endReason: session.reason,

@@ -5,8 +5,8 @@ import type { Tx } from '../../store/index.ts';
 import type { AppContext } from '../context.ts';
 
 /**
- * Before work is cancelled: its living sessions end as ABORTED and its open pull requests are closed, in the same
- * transaction. Refuses `landing` while a change of it is being landed: that is a fact of git by then.
+ * Before work is cancelled: its living sessions, reviewers of its changes included, end as ABORTED and its open pull requests
+ * are closed, in the same transaction. Refuses `landing` while a change of it is being landed: that is a fact of git by then.
  */
 export async function endWorkOf(
   tx: Tx,
@@ -24,7 +24,7 @@ export async function endWorkOf(
     const sessions = await tx.db
       .selectFrom('session')
       .select('id')
-      .where('task_id', '=', taskId)
+      .where((eb) => eb.or([eb('task_id', '=', taskId), eb('pull_request_id', '=', pullRequest?.id ?? null)]))
       .where('ended_at', 'is', null)
       .execute();
     for (const { id } of sessions) {
