@@ -49,6 +49,7 @@ export async function whyNothingStarts(ctx: AppContext): Promise<Result<undefine
     .selectFrom('user_account')
     .select('id')
     .where('role', '=', 'operator')
+    .where('disabled_at', 'is', null)
     .limit(1)
     .executeTakeFirst();
   if (!operator) return refuse('not-permitted', 'no_operator', 'Nobody could decide yet: run `chantier init` first.');
