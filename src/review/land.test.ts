@@ -8,7 +8,6 @@ import { declineLanding, finishLanding, type LandingOutcome, withdrawLanding } f
 import { autoLandingCovers, landingBlockers, type LandingFacts } from './landing-blockers.ts';
 import type { Landing } from './landing.ts';
 import { mayOfferAutoLanding, readLanding } from './landing-store.ts';
-import { resolveBlocked } from './resolve-blocked.ts';
 import { requestRevert } from './request-revert.ts';
 import { criticalRisk, eventKindsOf, humans, mediumRisk, operator, reviewWorld, rules, server } from './testing.ts';
 
@@ -235,45 +234,6 @@ eachStore((_dialect, open) => {
     const second = await world.offered(await world.approved());
     expect(mustOk(await decline(second)).pullRequest).toMatchObject({ state: 'held', heldFrom: 'approved' });
     expect(await decline(second)).toMatchObject({ refusal: { code: 'landing_state' } });
-  });
-
-  it('R-23, I5: refused with no human configured it is held, and not tried again and again', async () => {
-    const { store, world } = await setup();
-    const landing = mustOk(await world.start(await world.approved()));
-    const refused = { kind: 'failed', reason: 'refused', detail: { summary: 'nothing to land' } } as const;
-    const ended = mustOk(
-      await store.tx((tx) => finishLanding(tx, { landingId: landing.id, outcome: refused, humans: [], actor: server })),
-    );
-    expect(ended.pullRequest).toMatchObject({ state: 'held', stateReason: 'landing_refused', heldFrom: 'approved' });
-  });
-
-  it('I5: what fails three times by the machine’s fault goes to a human, and costs the author no round', async () => {
-    const { world, finish } = await setup();
-    const pullRequest = await world.approved();
-    const states: string[] = [];
-    for (let index = 0; index < 3; index++) {
-      const landing = mustOk(await world.start(pullRequest));
-      const detail = { summary: 'the registry is down' };
-      states.push(mustOk(await finish(landing, { kind: 'failed', reason: 'error', detail })).pullRequest.state);
-    }
-    expect(states).toEqual(['approved', 'approved', 'hitl']);
-    expect(await world.read(pullRequest.id)).toMatchObject({ stateReason: 'landing_error', rounds: 0 });
-  });
-
-  it('what blocks an approved change sends it to whom it waits for (P3 land)', async () => {
-    const { store, world } = await setup();
-    const pass = async (code: string, extra: { humans?: string[] } = {}) => {
-      const pullRequest = await world.approved();
-      const blocked = { pullRequestId: pullRequest.id, code, message: 'why', humans, actor: server, ...extra };
-      return mustOk(await store.tx((tx) => resolveBlocked(tx, blocked)));
-    };
-    expect(await pass('checks_undefined')).toMatchObject({ state: 'hitl', stateReason: 'checks_undefined' });
-    const [decision] = await store.read.selectFrom('decision_request').selectAll().execute();
-    expect(JSON.parse(decision?.detail ?? '')).toMatchObject({ about: { summary: 'why' } });
-    expect(await pass('approval_missing')).toMatchObject({ state: 'awaiting_reviewer' });
-    expect(await pass('risk_unknown')).toMatchObject({ state: 'awaiting_risk' });
-    expect(await pass('base_closed')).toMatchObject({ state: 'approved' });
-    expect(await pass('base_missing', { humans: [] })).toMatchObject({ state: 'held', stateReason: 'base_missing' });
   });
 
   it('startLanding is repeated without a second try', async () => {
