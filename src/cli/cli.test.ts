@@ -72,7 +72,7 @@ describe('--json', () => {
     [['audit', 'verify', '/nowhere.ndjson', '--json'], 8, 'no_such_file'],
     [['run', 'x', '--timeout', '90', '--json'], 2, 'usage'],
   ])('%j prints exactly one line, one document, and exits %i', async (argv, exitCode, code) => {
-    const done = await run(argv as string[]);
+    const done = await run(argv);
     expect(done.out.endsWith('\n')).toBe(true);
     expect(done.out.trimEnd().split('\n')).toHaveLength(1);
     expect([done.exitCode, (JSON.parse(done.out) as { code: string }).code]).toEqual([exitCode, code]);

@@ -39,8 +39,21 @@ it.each(['title', 'request', 'riskReasons', 'files', 'restoredFiles', 'patch', '
 it('A-3: a file name cannot pose as a further file', () => {
   const files = ['a\nsrc/other.ts', 'b\u2028c'];
   const text = reviewerBrief({
-    ...{ number: 1, title: 'T', request: '', head: 'a', base: 'b', changeRisk: 'low', riskReasons: [] },
-    ...{ files, restoredFiles: [], patch: '', patchPath: '', isPatchCut: false, earlierFindings: '' },
+    number: 1,
+    title: 'T',
+    request: '',
+    head: 'a',
+    base: 'b',
+    changeRisk: 'low',
+    riskReasons: [],
+    ...{
+      files,
+      restoredFiles: [],
+      patch: '',
+      patchPath: '',
+      isPatchCut: false,
+      earlierFindings: '',
+    },
   });
   expect(text.split('\n')).toContain(String.raw`"a\nsrc/other.ts"`);
   expect(text.split('\n')).not.toContain('src/other.ts');

@@ -35,7 +35,7 @@ export function gateUseCases(ctx: AppContext): GateUseCases {
       const calls = await listCalls(db, { capabilityId: id, limit: 50 });
       const detail: CapabilityDetail = {
         ...capabilityView(found),
-        definition: found.definition as never,
+        definition: found.definition,
         calls: calls.map(callView),
       };
       return ok(detail);

@@ -1,4 +1,4 @@
-import { type Json, ok, refuse, type Result } from '../../kernel/index.ts';
+import { ok, refuse, type Result } from '../../kernel/index.ts';
 import type { SettingName, SettingValue } from '../../config/index.ts';
 import type { Store, Tx } from '../../store/index.ts';
 import type { SettingView } from '../../wire/index.ts';
@@ -67,7 +67,7 @@ export async function storeSetting(
     kind: 'instance.configured',
     actor: caller.actor,
     subject: { kind: 'setting', id: name },
-    facts: { value: value as Json },
+    facts: { value: value },
   });
   tx.wake('tasks');
 }

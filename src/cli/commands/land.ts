@@ -24,7 +24,7 @@ function exitCodeOf({ state }: LandingView): number {
 
 function textOf(landing: LandingView): string {
   return [
-    `${oneLine(landing.message, 300)}`,
+    oneLine(landing.message, 300),
     ...landing.checks.map((check) => `check ${oneLine(check.name)}: ${check.status}`),
     ...(landing.commit === null ? [] : [`commit ${landing.commit}`]),
     ...(landing.checkout === null

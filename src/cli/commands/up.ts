@@ -29,7 +29,7 @@ export function define(command: Command, context: CliContext): void {
     .addOption(new Option('--serve').hideHelp());
   context.action(command, async ({ options }) => {
     refuseInsideAgent(context.io.env);
-    const given = checkPort(options as UpOptions);
+    const given = checkPort(options);
     return given.detach ? upDetached(context, given) : upHere(context, given);
   });
 }
