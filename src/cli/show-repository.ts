@@ -12,7 +12,7 @@ export function describeDetection(found: DetectionView): string {
   const { staged, unstaged, untracked } = found.dirty;
   const dirty = new Set([...staged, ...unstaged, ...untracked]).size;
   return [
-    (found.path),
+    found.path,
     `  base      ${oneLine(found.base)} at ${found.baseCommit.slice(0, 12)}${found.remote === null ? ', no remote' : `, remote ${oneLine(found.remote)}`}`,
     `  landing   ${modes[found.mode]}`,
     ...commandLines(found),

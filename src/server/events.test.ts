@@ -137,7 +137,7 @@ describe('the agents’ door', () => {
     expect((await send('GET /api/events', { as: 'reviewer', headers })).status).toBe(200);
     for (let i = 0; i < 5; i += 1)
       expect((await send('GET /api/events', { as: 'operator', headers })).status).toBe(200);
-    await first!.cancel();
+    await first.cancel();
     await expect.poll(async () => (await send('GET /api/events', { as: 'author', headers })).status).toBe(200);
   });
 

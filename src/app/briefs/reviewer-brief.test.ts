@@ -46,14 +46,12 @@ it('A-3: a file name cannot pose as a further file', () => {
     base: 'b',
     changeRisk: 'low',
     riskReasons: [],
-    ...{
-      files,
-      restoredFiles: [],
-      patch: '',
-      patchPath: '',
-      isPatchCut: false,
-      earlierFindings: '',
-    },
+    files,
+    restoredFiles: [],
+    patch: '',
+    patchPath: '',
+    isPatchCut: false,
+    earlierFindings: '',
   });
   expect(text.split('\n')).toContain(String.raw`"a\nsrc/other.ts"`);
   expect(text.split('\n')).not.toContain('src/other.ts');

@@ -35,9 +35,23 @@ eachStore((_dialect, open) => {
 /** A row of which only id and name count here. */
 function repositoryRow(id: string, name: string): Schema['repository'] {
   const row: Partial<Schema['repository']> = {
-    ...{ id, name, operator_path: `/${id}`, operator_git_dir: `/${id}/.git`, base: 'main', mode: 'base' },
-    ...{ forge_dir: `/forge/${id}`, config: '{}', config_source: 'inferred', config_digest: '' },
-    ...{ next_branch_number: 1, created_at: 0, updated_at: 0 },
+    id,
+    name,
+    operator_path: `/${id}`,
+    operator_git_dir: `/${id}/.git`,
+    base: 'main',
+    mode: 'base',
+    ...{
+      forge_dir: `/forge/${id}`,
+      config: '{}',
+      config_source: 'inferred',
+      config_digest: '',
+    },
+    ...{
+      next_branch_number: 1,
+      created_at: 0,
+      updated_at: 0,
+    },
   };
   return row as Schema['repository'];
 }

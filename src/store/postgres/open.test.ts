@@ -108,7 +108,7 @@ describe.skipIf(missing !== undefined)(title, () => {
   it('lets four nodes open an empty database at once', async () => {
     const url = (await testPostgres()).urlOf(await freshDatabase());
     const stores = await Promise.all([open(url), open(url), open(url), open(url)]);
-    const names = await (stores[0]).read.selectFrom('migration').select('name').execute();
+    const names = await stores[0].read.selectFrom('migration').select('name').execute();
     expect(new Set(names.map((row) => row.name)).size).toBe(names.length);
   });
 
