@@ -33,3 +33,21 @@ test('a limited reviewer goes on an hour later with its claim; what its home lin
   expect((await world.pull(run)).verdicts).toMatchObject([{ verdict: 'request_changes' }]);
   expect(readFileSync(target, 'utf8')).toBe('precious\n');
 });
+
+test('a reviewer that ends its turns without a verdict was no review: it counts as no_verdict, the next family is asked, then a human (R-36, scenario 11)', async () => {
+  const reviewers = [
+    { codename: 'mitnick', family: 'codex' },
+    { codename: 'hopper', family: 'gemini' },
+  ];
+  const world = await openWorld({ reviewers });
+  const run = await world.run(world.checkout(), 'Greet', { author: [mended], reviewer: [[['say', 'hm']]] });
+  const asked = await world.decision(run, 'human_review');
+  expect(asked.detail).toMatchObject({ reason: 'reviewers_failed' });
+  const claims = await world.ctx.store.read
+    .selectFrom('review_claim')
+    .select(['end_reason', 'reviewer'])
+    .orderBy('created_at')
+    .execute();
+  expect(claims.map((claim) => claim.end_reason)).toEqual(claims.map(() => 'no_verdict'));
+  expect(new Set(claims.map((claim) => claim.reviewer)).size).toBe(2);
+});

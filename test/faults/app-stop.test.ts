@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 
+import { dispatchTask } from '../../src/app/dispatch/dispatch-tasks.ts';
 import { mustOk } from '../../src/kernel/index.ts';
 import { deliver, judge, openWorld, type Step, type World } from '../app/world.ts';
 
@@ -50,6 +51,19 @@ test('stop --all under load ends every agent and starts nothing afterwards, by i
     const rows = await sessionRows(world);
     return rows.some((row) => row.state === 'RUNNING');
   });
+});
+
+test('a dispatch that was on its way when everything was stopped creates nothing: the switch is asked in its own transaction (design 7)', async () => {
+  const world = await setup({ tasks: 2, slots: 1 });
+  mustOk(await world.app.sessions.stopAll(world.caller()));
+  const before = await sessionRows(world);
+  const ready = await world.ctx.store.read
+    .selectFrom('task')
+    .selectAll()
+    .where('status', '=', 'todo')
+    .executeTakeFirstOrThrow();
+  expect(await dispatchTask(world.ctx, ready)).toMatchObject({ ok: false, refusal: { code: 'halted' } });
+  expect(await sessionRows(world)).toHaveLength(before.length);
 });
 
 test('down --stop-agents takes its agents along: a slot that comes free is not filled again (design 7)', async () => {
