@@ -9,6 +9,9 @@ import { modelHost, type RealAgent } from './agents.ts';
 import { type ModelStep, scriptText } from './model-script.ts';
 import { type ModelServer, startModelServer } from './model-server.ts';
 
+/** How long something may take on a machine with more work than cores; an agent alone takes up to 20 s to start there. */
+const patienceMs = 120_000;
+
 /** Who the server runs as, when not as whoever runs the tests. */
 export interface User {
   uid: number;
@@ -41,7 +44,7 @@ export interface World {
   /** Hands a task to the agent: what its model answers, and what after changes were wanted. */
   run(title: string, steps: readonly ModelStep[], afterFeedback?: readonly ModelStep[]): Promise<Run>;
   /** The newest author session of a run that is `wanted`, waited for. */
-  session(run: Run, wanted: (session: SessionFacts) => boolean, timeoutMs?: number): Promise<SessionFacts>;
+  session(run: Run, wanted: (session: SessionFacts) => boolean): Promise<SessionFacts>;
   /** The open decision of one kind of a run. */
   decision(run: Run, kind: string): Promise<{ id: string; title: string }>;
   settle(decisionId: string, verdict: Record<string, unknown>): Promise<void>;
@@ -120,7 +123,7 @@ function worldOf(instance: Instance, model: ModelServer, repository: string): Wo
       if (status >= 300) throw new Error(`run: ${status} ${JSON.stringify(body)}`);
       return body as Run;
     },
-    session: (run, wanted, timeoutMs = 60_000) =>
+    session: (run, wanted) =>
       instance.until(
         `a session of ${run.task.id}: ${wanted}`,
         async () => {
@@ -128,13 +131,17 @@ function worldOf(instance: Instance, model: ModelServer, repository: string): Wo
           const own = items.filter((one) => one.taskId === run.task.id && one.role === 'author');
           return own.toSorted((a, b) => (a.id < b.id ? 1 : -1)).find(wanted);
         },
-        timeoutMs,
+        patienceMs,
       ),
     decision: (run, kind) =>
-      instance.until(`a decision ${kind}`, async () => {
-        const { items } = await instance.get(`/api/decisions?kind=${kind}&limit=100`);
-        return items.find((one: { projectId: string }) => one.projectId === run.project.id);
-      }),
+      instance.until(
+        `a decision ${kind}`,
+        async () => {
+          const { items } = await instance.get(`/api/decisions?kind=${kind}&limit=100`);
+          return items.find((one: { projectId: string }) => one.projectId === run.project.id);
+        },
+        patienceMs,
+      ),
     async settle(decisionId, verdict) {
       const answer = await instance.send('PUT', `/api/decisions/${decisionId}/verdict`, verdict, { proof: true });
       if (answer.status >= 300) throw new Error(`verdict on ${decisionId}: ${JSON.stringify(answer.body)}`);
@@ -146,7 +153,7 @@ function worldOf(instance: Instance, model: ModelServer, repository: string): Wo
           const { items } = (await instance.get('/api/pull-requests?limit=200')) as { items: PullRequest[] };
           return items.find((one) => one.taskId === run.task.id && wanted(one));
         },
-        60_000,
+        patienceMs,
       ),
     conversation({ id }) {
       const store = new DatabaseSync(join(instance.home, 'chantier.db'), { readOnly: true });

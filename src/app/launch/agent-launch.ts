@@ -4,6 +4,7 @@ import type { WorkFolder } from '../../forge/index.ts';
 import { Fault } from '../../kernel/index.ts';
 import { readOnlyPaths, type Repository, workFolderEnvironment } from '../../forge/index.ts';
 import {
+  agentNameOf,
   type AgentNeeds,
   agentNeeds,
   type AgentProgram,
@@ -56,7 +57,7 @@ export async function planAgent(
       `${agent.codename} asks nobody before it acts; it starts only where a sandbox holds. Use the driver acp, or set up the sandbox.`,
     );
   const program =
-    agentProgramOf(profile.command[0] ?? '') ?? agentProgramOf(profile.name) ?? agentProgramOf(profile.driver);
+    agentProgramOf(agentNameOf(profile.command)) ?? agentProgramOf(profile.name) ?? agentProgramOf(profile.driver);
   const needs = program === undefined ? undefined : agentNeeds[program];
   const network = await openNetwork(ctx, session.id, needs?.rules ?? []);
   const socket = join(sandbox.driver === 'none' ? ctx.bridge.socketFolder : ctx.bridge.insideFolder, 'sock');

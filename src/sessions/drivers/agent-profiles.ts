@@ -1,5 +1,4 @@
-import { basename } from 'node:path';
-
+import { agentNameOf } from '../../sandbox/index.ts';
 import type { AgentProfile } from './driver.ts';
 
 const acp = { driver: 'acp', environment: {}, stop: {}, quirks: {} } as const;
@@ -131,5 +130,5 @@ export function profileForCommand(agent: {
 
 function knownProfile(driver: AgentProfile['driver'], command: readonly string[]): AgentProfile | undefined {
   if (driver === 'claude' || driver === 'codex') return nativeProfiles[driver];
-  return driver === 'acp' ? findAgentProfile(basename(command[0] ?? '')) : undefined;
+  return driver === 'acp' ? findAgentProfile(agentNameOf(command)) : undefined;
 }
