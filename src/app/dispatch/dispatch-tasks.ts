@@ -125,7 +125,7 @@ export async function dispatchTask(ctx: AppContext, task: Schema['task']): Promi
 }
 
 /** A task whose session was stopped by a human goes on in that session's folder; after a failed attempt it begins in a new one. */
-async function folderToGoOnIn(tx: Tx, taskId: string): Promise<{ folderKey?: string }> {
+export async function folderToGoOnIn(tx: Tx, taskId: string): Promise<{ folderKey?: string }> {
   const last = await tx.db
     .selectFrom('session')
     .select(['id', 'folder_key', 'state'])

@@ -21,7 +21,7 @@ import { requireProof } from '../access/index.ts';
 import type { Caller } from '../caller.ts';
 import type { AppContext } from '../context.ts';
 import { chooseAuthor } from '../dispatch/choose-author.ts';
-import { whyNothingStarts } from '../dispatch/dispatch-tasks.ts';
+import { folderToGoOnIn, whyNothingStarts } from '../dispatch/dispatch-tasks.ts';
 import { readLogPage } from './read-log.ts';
 import type { StopEverything } from './stop-everything.ts';
 import { escalationView, readSessionView, readSessionViews } from './views.ts';
@@ -159,7 +159,9 @@ async function startByHand(
       key: caller.idempotencyKey,
       agent,
       role: 'author',
-      ...(task.ok ? { projectId: task.value.project_id, taskId: task.value.id } : {}),
+      ...(task.ok
+        ? { projectId: task.value.project_id, taskId: task.value.id, ...(await folderToGoOnIn(tx, task.value.id)) }
+        : {}),
     });
     if (!session.ok || session.value.replayed) return session;
     if (!task.ok)
