@@ -2,6 +2,8 @@ import { writeSync } from 'node:fs';
 
 import type { Reporter, TestCase, TestModule, Vitest } from 'vitest/node';
 
+const endWithinMs = 30_000;
+
 /**
  * Ends a run with one line that machines can read: `N passed, N failed, N skipped`. A file, a suite or a hook that fails by
  * itself counts as one failure. Before that line, why parts did not run, so that nobody takes a skipped part for a passed
@@ -27,7 +29,14 @@ export default class SummaryReporter implements Reporter {
     const lines = [...missing].map(([reason, number]) => `did not run: ${reason} (${number})`);
     this.#last = `${['', ...lines, `${count('passed')} passed, ${failed} failed, ${count('skipped')} skipped`].join('\n')}\n`;
     if (this.#isWatching) process.stdout.write(this.#last);
+    else setTimeout(endAnyway, endWithinMs).unref();
   }
+}
+
+/** The runner waits for everything that holds its pipes, so a process that a test left would hold it for good. */
+function endAnyway(): void {
+  process.stdout.write('The run did not end by itself: a test has left a process.\n');
+  process.exit(1);
 }
 
 /** Why tests did not run, with the number of tests; those that have no place here (`n/a`) are left out. */
