@@ -48,6 +48,16 @@ export function problemOfError(error: unknown, requestId: string): Problem {
       facts: error.facts,
     };
   }
+  if (isDiskFull(error)) {
+    return {
+      type: 'urn:chantier:problem:disk_full',
+      title: 'The server could not do it',
+      status: 503,
+      code: 'disk_full',
+      detail: 'The disk is full. Make room and try again.',
+      kind: 'unreachable',
+    };
+  }
   return {
     type: 'urn:chantier:problem:unexpected',
     title: 'Unexpected error',
@@ -56,6 +66,12 @@ export function problemOfError(error: unknown, requestId: string): Problem {
     detail: `The server hit an error it did not expect; its log has it under ${requestId}.`,
     kind: 'bug',
   };
+}
+
+/** A write to a file that found no room, wherever below the use case. */
+function isDiskFull(error: unknown): boolean {
+  const code = (error as NodeJS.ErrnoException | undefined)?.code;
+  return code === 'ENOSPC' || code === 'EDQUOT' || (error instanceof Error && isDiskFull(error.cause));
 }
 
 /** A problem as an answer. */

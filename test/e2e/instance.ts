@@ -73,6 +73,8 @@ export interface Instance {
 export interface ServerOptions {
   /** Another program than `chantier up --serve`, which composes the same server. */
   entry?: string;
+  /** `CHANTIER_HOME`; default: a folder below the root. */
+  home?: string;
   /** The user that the server runs as; for tests as root. Default: whoever runs the tests. */
   user?: { uid: number; gid: number };
 }
@@ -80,7 +82,7 @@ export interface ServerOptions {
 /** Makes an instance; nothing runs yet. `settings` are further environment variables. */
 export function createInstance(settings: NodeJS.ProcessEnv = {}, options: ServerOptions = {}): Instance {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'che2e-')));
-  const home = join(root, 'c');
+  const home = options.home ?? join(root, 'c');
   const passphrase = `passphrase ${Math.random().toString(36).slice(2)}`;
   const env: NodeJS.ProcessEnv = {
     PATH: process.env.PATH,

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -136,6 +136,26 @@ describe('the main job on repositories as they are, without a file of ours (desi
     expect(folderState(repository)).toEqual(before);
     await crew.settle(json.decision.id, { verdict: 'refuse' });
     expect((await crew.pullRequest(json)).state).toBe('closed');
+  });
+});
+
+describe('the event log of it (design 5 and 10)', () => {
+  test('audit verify does not overlook one changed byte: it names the event and exits 1', async () => {
+    const whole = await crew.must(['audit', 'verify']);
+    expect(whole.json).toMatchObject({ ok: true, firstFault: null });
+    const file = join(crew.root, 'export.ndjson');
+    const lines = String(await crew.get('/api/audit/export'))
+      .trimEnd()
+      .split('\n');
+    writeFileSync(file, `${lines.join('\n')}\n`);
+    expect((await crew.must(['audit', 'verify', file])).json).toMatchObject({ ok: true, checked: lines.length });
+    const at = Math.floor(lines.length / 2);
+    const { seq, id } = JSON.parse(lines[at]!);
+    lines[at] = lines[at]!.replace(/"at":(\d+)(\d)/, (_all, head, last) => `"at":${head}${(Number(last) + 1) % 10}`);
+    writeFileSync(file, `${lines.join('\n')}\n`);
+    const changed = await crew.cli(['audit', 'verify', file]);
+    expect(changed.code).toBe(1);
+    expect(changed.json).toMatchObject({ ok: false, firstFault: { seq, id, fault: 'changed' } });
   });
 });
 
