@@ -3,14 +3,7 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 
-import {
-  folderState,
-  git,
-  makeDirtyRepository,
-  makeMakeRepository,
-  makeNpmRepository,
-  makeRemoteRepository,
-} from '../repositories/index.ts';
+import { folderState, git, makeMakeRepository, makeRemoteRepository } from '../repositories/index.ts';
 import { type Crew, openCrew, type Step } from './crew.ts';
 
 vi.setConfig({ testTimeout: 90_000 });
@@ -66,48 +59,6 @@ describe('the main job on repositories as they are, without a file of ours (desi
     expect(changedPaths(before, folderState(repository))).toEqual(['greeting.txt']);
     const pull = await crew.pullRequest(json);
     expect(pull.verdicts.map((one: { verdict: string }) => one.verdict)).toEqual(['request_changes', 'approve']);
-  });
-
-  test('npm: checks do not run before the dependencies are installed', async () => {
-    const repository = makeNpmRepository(join(crew.root, 'npm'));
-    const run = await crew.run(
-      repository,
-      crew.request('Check the greeting by a program', [
-        ['run', 'npm', 'test'],
-        ['write', 'index.js', "const greet = require('greet');\n\nmodule.exports = (name) => greet(name);\n"],
-        ['commit', 'A blank line'],
-        ['done'],
-      ]),
-    );
-    const landing = await crew.land(run);
-    expect(landing.checks).toMatchObject([{ name: 'test', status: 'passed' }]);
-    expect(git(repository, 'rev-parse', 'main')).toBe(landing.commit);
-  });
-
-  test('dirty tree: staged, unstaged, untracked and stashed work is not touched, and not taken along unasked', async () => {
-    const repository = makeDirtyRepository(join(crew.root, 'dirty'));
-    const before = folderState(repository);
-    const run = await crew.run(repository, crew.request('Greet the sun', greet('hello sun\n')));
-    expect(run.notIncluded.toSorted()).toEqual(['README.md', 'staged.txt', 'untracked.txt']);
-    const landing = await crew.land(run);
-    const followed = await crew.until('what followed', async () => {
-      const view = await crew.get(`/api/landings/${landing.id}`);
-      return view.checkout !== null && view;
-    });
-    expect(followed.checkout.effect).toBe('unchanged');
-    expect(folderState(repository)).toEqual(before);
-    expect(followed.checkout.command).toContain('git');
-  });
-
-  test('with changes: the uncommitted work goes along as a snapshot and stays where it is', async () => {
-    const repository = makeDirtyRepository(join(crew.root, 'along'));
-    const before = folderState(repository);
-    const steps: Step[] = [['run', 'grep', '-q', 'Edited, not staged', 'README.md'], ...greet('hello snow\n')];
-    const run = await crew.run(repository, crew.request('Greet the snow', steps), { withChanges: true });
-    expect(run.notIncluded).toEqual([]);
-    const pull = await crew.pullRequest(run);
-    expect(pull.branch).toMatch(/^chantier\/turing\/issue-\d+$/);
-    expect(folderState(repository)).toEqual(before);
   });
 
   test('remote without a forge: nothing is pushed; the reviewed change ends as a branch with the commands', async () => {
