@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { mkdir, readdir, rmdir, writeFile } from 'node:fs/promises';
+import { uptime } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -79,7 +80,7 @@ async function trySystemd(): Promise<CgroupControl | undefined> {
 
 async function makeGroup(tree: string, files: Readonly<Record<string, string>>): Promise<string> {
   await removeEmptyGroups(tree);
-  const group = join(tree, `${prefix}${Date.now()}-${newShortId<string>()}`);
+  const group = join(tree, `${prefix}${sinceBootMs()}-${newShortId<string>()}`);
   await mkdir(group);
   for (const [name, value] of Object.entries(files)) await writeFile(join(group, name), value);
   return group;
@@ -89,8 +90,13 @@ async function makeGroup(tree: string, files: Readonly<Record<string, string>>):
 async function removeEmptyGroups(tree: string): Promise<void> {
   for (const name of await readdir(tree)) {
     const madeAt = Number(/^chantier-(\d+)-/.exec(name)?.[1] ?? Number.NaN);
-    if (Date.now() - madeAt > 60_000) await rmdir(join(tree, name)).catch(() => {}); // busy: its processes live
+    if (sinceBootMs() - madeAt > 60_000) await rmdir(join(tree, name)).catch(() => {}); // busy: its processes live
   }
+}
+
+/** All processes of the machine agree on it, and nobody can set it; groups do not outlive a boot. */
+function sinceBootMs(): number {
+  return Math.round(uptime() * 1000);
 }
 
 function readWords(path: string): string[] {
