@@ -41,17 +41,13 @@ function repositoryRow(id: string, name: string): Schema['repository'] {
     operator_git_dir: `/${id}/.git`,
     base: 'main',
     mode: 'base',
-    ...{
-      forge_dir: `/forge/${id}`,
-      config: '{}',
-      config_source: 'inferred',
-      config_digest: '',
-    },
-    ...{
-      next_branch_number: 1,
-      created_at: 0,
-      updated_at: 0,
-    },
+    forge_dir: `/forge/${id}`,
+    config: '{}',
+    config_source: 'inferred',
+    config_digest: '',
+    next_branch_number: 1,
+    created_at: 0,
+    updated_at: 0,
   };
   return row as Schema['repository'];
 }
