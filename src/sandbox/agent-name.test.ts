@@ -16,7 +16,7 @@ test.each([
   [['env', 'A=b', 'opencode', 'acp'], 'opencode', 'opencode'],
   [['/x/node_modules/opencode-linux-x64/bin/opencode', 'acp'], 'opencode', 'opencode'],
   [['/opt/claude-code-acp'], 'claude-agent-acp', 'claude-code'],
-])('%j is %s, however it is started (decision 3)', (command, name, program) => {
+])('%j is %s, however it is started (sessions decision 3)', (command, name, program) => {
   expect(agentNameOf(command)).toBe(name);
   expect(agentProgramOf(agentNameOf(command))).toBe(program);
 });
