@@ -17,6 +17,8 @@ export interface RealAgent {
   environment: Readonly<Record<string, string>>;
   /** The permission mode that it is seen to be in inside a sandbox; `null`: it has none to read. */
   mode: string | null;
+  /** It lost its conversation when its process ended: after a review a fresh one goes on, on the same branch. */
+  forgets?: boolean;
   /** Whether it asks before it runs a command or changes a file; else our wall alone judges. */
   asksPermission: boolean;
   shell(command: string): ModelStep;
@@ -92,6 +94,8 @@ export const realAgents = {
     arguments: ['--acp', '-m', 'gemini-2.5-flash'],
     environment: { GEMINI_API_KEY: 'dummy', GOOGLE_GEMINI_BASE_URL: model },
     mode: 'default',
+    // Version 0.61.0 removes the record of the conversation when it starts again to load it.
+    forgets: true,
     asksPermission: true,
     shell: (command) => ({ tool: 'run_shell_command', input: { command } }),
     write: (path, content) => ({ tool: 'write_file', input: { file_path: `{cwd}/${path}`, content } }),
