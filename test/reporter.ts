@@ -26,6 +26,9 @@ export default class SummaryReporter implements Reporter {
     const failed = count('failed') + suites.filter((suite) => suite.errors().length > 0).length + errors.length;
     const missing = countReasons(tests.filter((test) => test.result().state === 'skipped'));
     if (missing.size > 0 && process.env.CHANTIER_TEST_REQUIRE_ALL === '1') process.exitCode = 1;
+    const again = tests.filter((test) => (test.diagnostic()?.retryCount ?? 0) > 0 && test.result().state === 'passed');
+    for (const test of again)
+      process.stdout.write(`passed on a second try: ${test.module.relativeModuleId}: ${test.fullName}\n`);
     const lines = [...missing].map(([reason, number]) => `did not run: ${reason} (${number})`);
     this.#last = `${['', ...lines, `${count('passed')} passed, ${failed} failed, ${count('skipped')} skipped`].join('\n')}\n`;
     if (this.#isWatching) process.stdout.write(this.#last);
