@@ -12,6 +12,7 @@ import {
   type Tx,
 } from '../../store/index.ts';
 import type { AppContext } from '../context.ts';
+import { settingsTopic } from '../instance/change-setting.ts';
 import { haltTopic } from '../instance/halt.ts';
 import { trustOrAsk } from '../repositories/register-repository.ts';
 import { requireSandbox } from '../workspace/inside.ts';
@@ -26,7 +27,7 @@ export function startDispatcher(ctx: AppContext): Reconciler {
     list: async () => ['instance'],
     pass: () => dispatchReadyTasks(ctx),
     everyMs: 5_000,
-    wakeAllOn: ['tasks', sessionsTopic, haltTopic, 'decisions', 'agents', 'access'],
+    wakeAllOn: ['tasks', sessionsTopic, haltTopic, settingsTopic, 'decisions', 'agents', 'access'],
     onError: (error) => ctx.log.error({ err: error }, 'the dispatcher could not look'),
   });
 }

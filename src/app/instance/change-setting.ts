@@ -19,6 +19,9 @@ export async function readStoredSettings(store: Store): Promise<Map<string, Sett
   return new Map(rows.map((row) => [row.key.slice(prefix.length), JSON.parse(row.value) as SettingValue]));
 }
 
+/** Woken when settings were changed and hold. */
+export const settingsTopic = 'settings';
+
 /** Changes one setting of the instance, with the proof it asks for (design section 4). */
 export async function changeSetting(
   ctx: AppContext,
@@ -46,11 +49,11 @@ export async function changeSetting(
     return ok({ name });
   });
   if (!stored.ok) return stored;
-  ctx.config.setStored(await readStoredSettings(ctx.store));
+  await takeUpSettings(ctx);
   return ok(settingView(ctx, judged.value.name));
 }
 
-/** Writes the value with its event; the config in memory is refreshed by the caller after the commit. */
+/** Writes the value with its event; `takeUpSettings` makes it hold after the commit. */
 export async function storeSetting(
   tx: Tx,
   caller: Pick<Caller, 'actor'>,
@@ -69,7 +72,12 @@ export async function storeSetting(
     subject: { kind: 'setting', id: name },
     facts: { value: value },
   });
-  tx.wake('tasks');
+}
+
+/** The stored settings hold from now on: memory first, then whoever waited for them looks again. */
+export async function takeUpSettings(ctx: AppContext): Promise<void> {
+  ctx.config.setStored(await readStoredSettings(ctx.store));
+  await ctx.store.tx(async (tx) => tx.wake(settingsTopic));
 }
 
 export function settingView(ctx: AppContext, name: SettingName): SettingView {

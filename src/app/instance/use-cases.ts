@@ -18,7 +18,7 @@ import type { InstanceUseCases } from '../app.ts';
 import type { Caller } from '../caller.ts';
 import type { AppContext } from '../context.ts';
 import { resolveProgram } from '../work/agents.ts';
-import { changeSetting, readStoredSettings, settingView, storeSetting } from './change-setting.ts';
+import { changeSetting, settingView, storeSetting, takeUpSettings } from './change-setting.ts';
 import { examine } from './doctor.ts';
 import { eventView } from './event-view.ts';
 import { readMetrics } from './metrics.ts';
@@ -110,7 +110,7 @@ async function setUp(
     return ok();
   });
   if (!stored.ok) return stored;
-  ctx.config.setStored(await readStoredSettings(ctx.store));
+  await takeUpSettings(ctx);
   const agents = await ctx.store.read
     .selectFrom('agent')
     .select('codename')

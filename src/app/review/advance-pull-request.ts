@@ -17,6 +17,7 @@ import {
   startReconciler,
 } from '../../store/index.ts';
 import type { AppContext } from '../context.ts';
+import { settingsTopic } from '../instance/change-setting.ts';
 import { haltTopic } from '../instance/halt.ts';
 import { advanceLanding } from '../landing/advance-landing.ts';
 import { assessChange } from './assess-change.ts';
@@ -31,7 +32,7 @@ export function startReviewCycle(ctx: AppContext): Reconciler {
     pass: (id) => advancePullRequest(ctx, id),
     everyMs: 10_000,
     wakeOn: [pullRequestsTopic],
-    wakeAllOn: [feedbackTopic, landingsTopic, sessionsTopic, haltTopic, 'agents'],
+    wakeAllOn: [feedbackTopic, landingsTopic, sessionsTopic, haltTopic, settingsTopic, 'agents'],
     onError: (error) => ctx.log.error({ err: error }, 'the review cycle could not look'),
     onPass: ({ id, outcome }) => {
       if (outcome.kind === 'failed')
