@@ -6,7 +6,7 @@ export default defineConfig({
     include: ['test/agents-real/**/*.test.ts'],
     exclude: ['**/node_modules/**'],
     // Tests of real processes meet the machine's load; the reporter names what needed a second try.
-    retry: process.env.CI === undefined ? 0 : 1,
+    retry: process.env.CI === undefined ? 0 : 2,
     reporters: ['default', './test/reporter.ts'],
     fileParallelism: false,
     testTimeout: 300_000,

@@ -6,7 +6,7 @@ export default defineConfig({
     include: ['test/faults/**/*.test.ts', 'test/package/**/*.test.ts'],
     setupFiles: ['test/slow-setup.ts'],
     // Tests of real processes meet the machine's load; the reporter names what needed a second try.
-    retry: process.env.CI === undefined ? 0 : 1,
+    retry: process.env.CI === undefined ? 0 : 2,
     reporters: ['default', './test/reporter.ts'],
     maxWorkers: 2,
     testTimeout: 600_000,
