@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream';
 
 import { expect, it, onTestFinished } from 'vitest';
 
-import { findRunProcesses, runMarker } from '../../src/sessions/host/index.ts';
+import { findRunProcesses, isAlive, type ProcessIdentity, runMarker } from '../../src/sessions/host/index.ts';
 import { openSqlite, type Store } from '../../src/store/index.ts';
 
 const sessions = 6;
@@ -34,7 +34,10 @@ function startServer(
   return { server, next: async () => String((await words.next()).value) };
 }
 
-/** Pids of the parts of living generations by their name, from the files that the wrappers wrote. */
+/**
+ * The parts of living generations by their name, from the files that the wrappers wrote. A killed wrapper leaves a file of
+ * processes that are gone, and their numbers may be others' by now: only what is the same process counts.
+ */
 function partsOf(folder: string, part: string): number[] {
   const root = join(folder, 'sessions');
   return readdirSync(root).flatMap((id) =>
@@ -42,10 +45,9 @@ function partsOf(folder: string, part: string): number[] {
       try {
         const record = JSON.parse(readFileSync(join(root, id, generation, 'pid'), 'utf8')) as Record<
           string,
-          { pid: number }
+          ProcessIdentity
         >;
-        const isOver = readdirSync(join(root, id, generation)).includes('exit');
-        return isOver || !record[part] ? [] : [record[part].pid];
+        return record[part] && isAlive(record[part]) ? [record[part].pid] : [];
       } catch {
         return [];
       }
