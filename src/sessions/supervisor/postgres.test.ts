@@ -24,7 +24,7 @@ it.skipIf(missing !== undefined)(
     await Promise.all(ids.map((id) => world.inState(id, 'RUNNING')));
     await world.until(async () => world.calls.turnsEnded.length === 4, 'four turns');
     const dead = await world.row(ids[0] ?? '');
-    process.kill(dead.pid ?? 0, 'SIGKILL');
+    process.kill(dead.pid!, 'SIGKILL');
     await world.inState(dead.id, 'CRASHED');
     expect(world.faults).toEqual([]);
   },

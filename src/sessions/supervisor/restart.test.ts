@@ -45,7 +45,7 @@ it('an agent that dies while no server looks is CRASHED at the next start', asyn
   const id = await world.start('works-silently');
   const row = await world.when(id, (each) => each.turn_open === 1 && each.pid !== null, 'an open turn');
   await world.supervisor().stop();
-  process.kill(row.pid ?? 0, 'SIGKILL');
+  process.kill(row.pid!, 'SIGKILL');
   await world.restart();
   expect((await world.inState(id, 'CRASHED')).reason).toBe('exited');
 });
@@ -158,7 +158,7 @@ it('more than half of at least five sessions dying at once is alerted (decision 
   const rows = await Promise.all(
     ids.map((id) => world.when(id, (row) => row.pid !== null && row.state === 'RUNNING', 'a running agent')),
   );
-  for (const row of rows.slice(0, 4)) process.kill(row.pid ?? 0, 'SIGKILL');
+  for (const row of rows.slice(0, 4)) process.kill(row.pid!, 'SIGKILL');
   for (const id of ids.slice(0, 4)) await world.inState(id, 'CRASHED');
   expect((await world.events('session.alert')).map(({ facts }) => facts.alert)).toContain('mass_death');
   expect((await world.row(ids[4] ?? '')).state).toBe('RUNNING');

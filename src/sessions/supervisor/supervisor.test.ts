@@ -43,7 +43,7 @@ it('TC-ERR-07, TC-NOM-06: kill -9 of the agent is CRASHED within 1 s, nothing of
   const id = await world.start('works-silently');
   const row = await world.when(id, (each) => each.turn_open === 1 && each.pid !== null, 'an open turn');
   const killedAt = performance.now();
-  process.kill(row.pid ?? 0, 'SIGKILL');
+  process.kill(row.pid!, 'SIGKILL');
   const dead = await world.inState(id, 'CRASHED');
   expect(performance.now() - killedAt).toBeLessThan(1_000);
   expect(dead.reason).toBe('exited');
@@ -58,7 +58,7 @@ it('an agent that dies with its question open is CRASHED and the question closed
   const world = await supervisedWorld(brief);
   const id = await world.start('asks-question');
   const row = await world.inState(id, 'ESCALATED');
-  process.kill(row.pid ?? 0, 'SIGKILL');
+  process.kill(row.pid!, 'SIGKILL');
   await world.inState(id, 'CRASHED');
   const question = await world.store.read.selectFrom('escalation').selectAll().executeTakeFirstOrThrow();
   expect(question).toMatchObject({ status: 'CLOSED', closure_reason: 'session_ended' });
