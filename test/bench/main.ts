@@ -7,6 +7,7 @@ import { cpus, loadavg, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 
 import type { Figure } from './figure.ts';
+import { benchIdle } from './idle.ts';
 import { benchLanding } from './landing.ts';
 import { benchCliStart, benchServerStart } from './programs.ts';
 import { benchBarrier } from './sandbox.ts';
@@ -24,6 +25,7 @@ const benches: Readonly<Record<string, () => Promise<Figure[]>>> = {
   server: benchServerStart,
   question: () => benchQuestion(sessions),
   crash: () => benchCrash(sessions),
+  idle: () => benchIdle(sessions),
   landing: benchLanding,
   sandbox: benchBarrier,
 };
