@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { operatorSocketOf } from '../../src/config/index.ts';
 import { builtPackage, node } from './built-package.ts';
 import { type Answer, sendHttp } from './http.ts';
+import { processesOf } from './processes.ts';
 
 /** The program as it is shipped. */
 export const entry = join(builtPackage(), 'dist/cli.js');
@@ -187,6 +188,7 @@ export function createInstance(settings: NodeJS.ProcessEnv = {}, options: Server
         await gone;
         clearTimeout(timer);
       }
+      for (const pid of processesOf(root)) endQuietly(pid);
       if (process.env.CHANTIER_E2E_KEEP) return console.log('kept', root);
       rmSync(root, { recursive: true, force: true, maxRetries: 5 });
     },
@@ -248,6 +250,15 @@ async function runCli(
   child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
   const code = await new Promise<number>((done) => child.once('close', (exit) => done(exit ?? -1)));
   return { code, stdout, stderr, json: parse(stdout) };
+}
+
+/** What a server that had to be killed left behind. */
+function endQuietly(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // it has ended by itself
+  }
 }
 
 function readAddress(home: string): { url: string; pid: number } | undefined {

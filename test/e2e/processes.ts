@@ -16,6 +16,14 @@ export function descendants(pid: number, word = ''): number[] {
   return [...parents.keys()].filter((one) => isBelow(one) && (read(`/proc/${one}/cmdline`) ?? '').includes(word));
 }
 
+/** Pids of all processes whose command line names something below `folder`; the caller's own is left out. */
+export function processesOf(folder: string): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .map(Number)
+    .filter((pid) => (read(`/proc/${pid}/cmdline`) ?? '').includes(`${folder}/`));
+}
+
 /** Whether a process is there and no zombie. */
 export function isAlive(pid: number): boolean {
   const stat = read(`/proc/${pid}/stat`);
