@@ -66,7 +66,7 @@ function hashOf(paths: readonly string[]): string {
   return hash.digest('hex').slice(0, 16);
 }
 
-/** Builds that nobody has made for a day. */
+/** Builds that are older than two hours, longer than any run of tests lasts. */
 function removeIfOld(folder: string): void {
-  if (Date.now() - statSync(folder).mtimeMs > 86_400_000) rmSync(folder, { recursive: true, force: true });
+  if (Date.now() - statSync(folder).mtimeMs > 7_200_000) rmSync(folder, { recursive: true, force: true });
 }
