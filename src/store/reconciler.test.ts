@@ -1,4 +1,4 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 
 import {
   done,
@@ -81,6 +81,48 @@ eachStore((dialect, open) => {
     clock.advance(100_000);
     await reconciler.settle();
     expect(passes).toBe(3);
+  });
+
+  it('looks at what rests when all are woken, but what fails keeps its back-off', async () => {
+    const { store, clock } = await open();
+    const passes: string[] = [];
+    const outcomes: Record<string, PassOutcome> = { rests: lookAgainIn(30_000), fails: failed(new Error('not yet')) };
+    const reconciler = start(store, {
+      list: async () => ['rests', 'fails'],
+      wakeAllOn: ['world'],
+      pass: async (id) => {
+        passes.push(id);
+        return outcomes[id] ?? done;
+      },
+    });
+    await reconciler.settle();
+    expect(passes.toSorted()).toEqual(['fails', 'rests']);
+    clock.advance(600);
+    await store.tx(async (tx) => tx.wake('world', 'something else'));
+    await vi.waitFor(() => expect(passes.toSorted()).toEqual(['fails', 'rests', 'rests']));
+    clock.advance(400);
+    await reconciler.settle();
+    expect(passes.toSorted()).toEqual(['fails', 'fails', 'rests', 'rests']);
+  });
+
+  it('loses no wake-up of all that comes while a pass runs', async () => {
+    const { store } = await open();
+    const gate = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    let passes = 0;
+    const reconciler = start(store, {
+      list: async () => ['one'],
+      pass: async () => {
+        passes += 1;
+        begun.resolve();
+        await gate.promise;
+        return done;
+      },
+    });
+    await begun.promise;
+    reconciler.wake();
+    gate.resolve();
+    await vi.waitFor(() => expect(passes).toBeGreaterThanOrEqual(2));
   });
 
   it('tries a failed or throwing pass again after 1, 2, 4 s, and counts from the start after a success', async () => {

@@ -50,7 +50,7 @@ export interface ReconcilerOptions {
   everyMs?: number;
   /** Topics whose subject is an id of this reconciler; the subject `''` wakes all. */
   wakeOn?: readonly string[];
-  /** Topics whose subject is something else: each wake-up reads the list. */
+  /** Topics whose subject is something else: each wake-up reads the list, and ids that rest are looked at soon. */
   wakeAllOn?: readonly string[];
   /** Passes at a time; default 4. */
   concurrency?: number;
@@ -80,7 +80,15 @@ interface Waiting {
   running: boolean;
   /** Woken while a pass ran. */
   again: boolean;
+  /** Count of wake-ups of all when its last pass began, and when it ended. */
+  wakesAtStart: number;
+  wakesAtEnd: number;
+  /** Epoch ms of the end of its last pass. */
+  endedAt: number;
 }
+
+/** A pass may wake all by what it writes, and hear of that after its end; it shall not run hot then. */
+const leastRestMs = 500;
 
 /** Starts a reconciler; wake-ups only hint, the list is read at the start and each `everyMs` anyway. Source: design section 5. */
 export function startReconciler(store: Store, options: ReconcilerOptions): Reconciler {
@@ -92,6 +100,8 @@ export function startReconciler(store: Store, options: ReconcilerOptions): Recon
   const running = new Set<Promise<void>>();
   const abort = new AbortController();
   let listDue = true;
+  /** How often all were woken. */
+  let wakes = 0;
   let round: Promise<void> | undefined;
   let roundAgain = false;
   let timer: NodeJS.Timeout | undefined;
@@ -100,12 +110,17 @@ export function startReconciler(store: Store, options: ReconcilerOptions): Recon
     ...(options.wakeOn ?? []).map((topic) => store.onWake(topic, (subject) => wake(subject || undefined))),
     ...(options.wakeAllOn ?? []).map((topic) => store.onWake(topic, () => wake())),
   ];
-  const everyTimer = setInterval(() => wake(), everyMs);
+  const everyTimer = setInterval(() => {
+    listDue = true;
+    void nextRound();
+  }, everyMs);
   void nextRound();
 
   function wake(id?: string): void {
-    if (id === undefined) listDue = true;
-    else wakeId(id);
+    if (id === undefined) {
+      listDue = true;
+      wakes += 1;
+    } else wakeId(id);
     void nextRound();
   }
 
@@ -113,7 +128,18 @@ export function startReconciler(store: Store, options: ReconcilerOptions): Recon
     const known = ids.get(id);
     if (known?.running) known.again = true;
     else if (known) Object.assign(known, { dueAt: clock.now(), gaveUp: false });
-    else ids.set(id, { dueAt: clock.now(), failures: 0, gaveUp: false, running: false, again: false });
+    else {
+      const fresh = {
+        failures: 0,
+        gaveUp: false,
+        running: false,
+        again: false,
+        wakesAtStart: wakes,
+        wakesAtEnd: wakes,
+        endedAt: 0,
+      };
+      ids.set(id, { dueAt: clock.now(), ...fresh });
+    }
   }
 
   /** One round at a time; asked for during one, another follows. */
@@ -152,13 +178,20 @@ export function startReconciler(store: Store, options: ReconcilerOptions): Recon
       options.onError?.(error);
       return;
     }
-    for (const id of listed) if (!ids.has(id)) wakeId(id);
+    for (const id of listed) {
+      const known = ids.get(id);
+      if (!known) wakeId(id);
+      // One that rests is looked at when all were woken since; what fails keeps its back-off.
+      else if (!known.running && !known.gaveUp && known.failures === 0 && wakes > known.wakesAtEnd)
+        known.dueAt = Math.min(known.dueAt, Math.max(clock.now(), known.endedAt + leastRestMs));
+    }
     for (const [id, state] of ids) if (state.gaveUp && !listed.has(id)) ids.delete(id);
   }
 
   function startPass(id: string, state: Waiting, fence: number): void {
     state.running = true;
     state.again = false;
+    state.wakesAtStart = wakes;
     const startedAt = clock.monotonic();
     const context: PassContext = {
       fence,
@@ -187,12 +220,16 @@ export function startReconciler(store: Store, options: ReconcilerOptions): Recon
 
   function settleOutcome(id: string, state: Waiting, outcome: PassOutcome): void {
     state.running = false;
+    state.wakesAtEnd = wakes;
+    state.endedAt = clock.now();
     state.failures = outcome.kind === 'failed' ? state.failures + 1 : 0;
     state.gaveUp = outcome.kind === 'gave-up' && !state.again;
     // A failing pass often wakes its own id: that must not shorten its back-off.
     if (outcome.kind === 'failed') state.dueAt = clock.now() + backOffMs(state.failures);
     else if (state.again) state.dueAt = clock.now();
     else if (outcome.kind === 'look-again') state.dueAt = clock.now() + outcome.ms;
+    // What all were woken for while the pass ran may have come too late for it.
+    else if (outcome.kind === 'done' && wakes > state.wakesAtStart) state.dueAt = clock.now();
     else if (outcome.kind === 'done') ids.delete(id);
   }
 
