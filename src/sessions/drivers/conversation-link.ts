@@ -29,6 +29,8 @@ export class ConversationLink<Frame> implements AgentLink, LinkHandler {
   #readBackSince: number | undefined;
   #isSendingDue = false;
   #sendFault: unknown;
+  /** The frame that is being appended, and the size of the file from which on the agent can have read all of it. */
+  #underWay: { end: number; entered: Promise<unknown> } | undefined;
 
   constructor(parts: {
     generation: Generation;
@@ -127,6 +129,12 @@ export class ConversationLink<Frame> implements AgentLink, LinkHandler {
     await this.generation.close();
   }
 
+  /** A frame that is still torn (a full disk holds it up) has no answer yet, so nothing waits for it. */
+  unentered(): Promise<unknown> | undefined {
+    const frame = this.#underWay;
+    return frame && this.generation.inboxSize() >= frame.end ? frame.entered : undefined;
+  }
+
   readLine(line: JournalLine): DriverEvent[] {
     if (line.kind === 'oversized') {
       this.#pulse.heard(false);
@@ -219,10 +227,21 @@ export class ConversationLink<Frame> implements AgentLink, LinkHandler {
     });
   }
 
+  /**
+   * On a loaded machine the agent has read the frame and answered before the write is reported to us: the loop waits for the
+   * frame to be entered (`unentered`), or its answer would belong to nothing and be lost.
+   */
   async #send(frame: string): Promise<Result<AppendedFrame>> {
-    const appended = await this.generation.append(frame);
-    if (appended.ok) this.#loop.emit(this.#conversation.sent(this.#conversation.parse(Buffer.from(frame))));
-    return appended;
+    const bytes = Buffer.from(frame);
+    const sending = this.generation.append(frame).then((appended) => {
+      if (appended.ok) this.#loop.emit(this.#conversation.sent(this.#conversation.parse(bytes)));
+      return appended;
+    });
+    const entered = sending.catch(() => undefined);
+    this.#underWay = { end: this.generation.inboxSize() + bytes.length + 1, entered };
+    return sending.finally(() => {
+      this.#underWay = undefined;
+    });
   }
 
   #inOrder<T>(work: () => Promise<T>): Promise<T> {

@@ -5,6 +5,11 @@ import type { DriverEvent, LivenessEvent } from './driver-event.ts';
 
 /** What a driver adds to the loop. All of it is called from the loop, one at a time. */
 export interface LinkHandler {
+  /**
+   * Waits for a frame of ours that the agent may have read already and the conversation does not know yet: its answer can
+   * stand in the journal before our write has come back. `undefined` when there is none.
+   */
+  unentered?(): Promise<unknown> | undefined;
   /** Turns one line of the journal into events. */
   readLine(line: JournalLine): DriverEvent[];
   /** Does what is due: sends frames, raises flags. Called after every round of lines. */
@@ -120,6 +125,8 @@ export class LinkLoop {
     let line = await this.#reader.next();
     for (; line && !this.#isDetached; line = await this.#reader.next()) {
       hasRead = true;
+      const unentered = this.#handler.unentered?.();
+      if (unentered) await unentered;
       this.#read(line);
       const isFull = this.#queue.length >= maxBatchEvents || this.#consumedTo - this.#appliedTo >= maxBatchBytes;
       if (isFull) await this.#deliver();
