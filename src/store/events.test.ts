@@ -54,6 +54,20 @@ eachStore((dialect, open) => {
     expect(await readEventBounds(store)).toEqual({ first: 1, head: 3, hash: previous });
   });
 
+  it('gives the events of one kind, however many others lie between, and the last of them on request', async () => {
+    const { store } = await open();
+    for (const id of ['a', 'b', 'c']) {
+      await emitOne(store, id, { kind: 'server.stopped' });
+      for (let i = 0; i < 20; i += 1) await emitOne(store, 'noise');
+    }
+    await store.settled();
+    const ids = async (query: Parameters<typeof readEvents>[1]) =>
+      (await readEvents(store, { kind: 'server.stopped', ...query })).map((row) => row.subject_id);
+    expect(await ids({})).toEqual(['a', 'b', 'c']);
+    expect(await ids({ after: 1, limit: 1 })).toEqual(['b']);
+    expect(await ids({ newest: true, limit: 2 })).toEqual(['b', 'c']);
+  });
+
   it('gives the events of one session, project or subject, in pages', async () => {
     const { store } = await open();
     await emitOne(store, 'a', { sessionId: 's1', projectId: 'p1' });

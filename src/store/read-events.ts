@@ -13,6 +13,10 @@ export interface EventQuery {
   sessionId?: string;
   projectId?: string;
   subject?: { kind: string; id: string };
+  /** Only events of this kind. */
+  kind?: string;
+  /** The last ones that fit instead of the first; still oldest first. */
+  newest?: boolean;
 }
 
 const columns = [
@@ -38,14 +42,16 @@ export async function readEvents(store: Store, query: EventQuery = {}): Promise<
     .selectFrom('event')
     .select(columns)
     .where('seq', '>', query.after ?? 0)
-    .orderBy('seq')
+    .orderBy('seq', query.newest ? 'desc' : 'asc')
     .limit(Math.min(query.limit ?? 200, 1000));
   if (query.sessionId !== undefined) select = select.where('session_id', '=', query.sessionId);
   if (query.projectId !== undefined) select = select.where('project_id', '=', query.projectId);
   if (query.subject) {
     select = select.where('subject_kind', '=', query.subject.kind).where('subject_id', '=', query.subject.id);
   }
-  return (await select.execute()) as SequencedRow[];
+  if (query.kind !== undefined) select = select.where('kind', '=', query.kind);
+  const rows = (await select.execute()) as SequencedRow[];
+  return query.newest ? rows.toReversed() : rows;
 }
 
 /** The lowest and the highest `seq` that can be read (0 and 0 when there is none), with the newest hash: an anchor. */

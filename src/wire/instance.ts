@@ -19,18 +19,22 @@ export const eventView = z.object({
 });
 export type EventView = z.infer<typeof eventView>;
 
-/** `after`: the `seq` to go on from. `session`: only events of this session id. */
+/**
+ * `after`: the `seq` to go on from. `session`: only events of this session id. `newest`: the last `limit` that fit instead of
+ * the first, still oldest first.
+ */
 export const eventQuery = z.object({
   after: z.coerce.number().int().min(0).default(0),
   limit: z.coerce.number().int().min(1).max(1000).default(200),
   session: z.string().max(128).optional(),
   kind: z.string().max(64).optional(),
+  newest: z.stringbool().optional(),
 });
 export type EventQuery = z.infer<typeof eventQuery>;
 
 export const eventPage = z.object({
   items: z.array(eventView),
-  /** `seq` to ask for next; the given one when nothing followed. */
+  /** `seq` to ask for next: up to here nothing else fits. */
   next: z.int(),
   /** The newest `seq` of the log. */
   head: z.int(),

@@ -4,14 +4,7 @@ import { join } from 'node:path';
 import { Fault, ok, refuse, type Result, toRfc3339 } from '../../kernel/index.ts';
 import { settingNames } from '../../config/index.ts';
 import { registerAgent } from '../../ledger/index.ts';
-import {
-  backUpDatabase,
-  eventsTopic,
-  exportEvents,
-  readEventBounds,
-  readEvents,
-  verifyStore,
-} from '../../store/index.ts';
+import { backUpDatabase, eventsTopic, exportEvents, readEventBounds, verifyStore } from '../../store/index.ts';
 import type { InitView } from '../../wire/index.ts';
 import { requireProof } from '../access/index.ts';
 import type { InstanceUseCases } from '../app.ts';
@@ -20,7 +13,7 @@ import type { AppContext } from '../context.ts';
 import { resolveProgram } from '../work/agents.ts';
 import { changeSetting, settingView, storeSetting, takeUpSettings } from './change-setting.ts';
 import { examine } from './doctor.ts';
-import { eventView } from './event-view.ts';
+import { readEventPage } from './event-view.ts';
 import { readMetrics } from './metrics.ts';
 import { sandboxView } from './status.ts';
 
@@ -32,16 +25,7 @@ export function instanceUseCases(ctx: AppContext, down: InstanceUseCases['prepar
     listSettings: async () => ok(settingNames().map((name) => settingView(ctx, name))),
     changeSetting: (caller, name, value) => changeSetting(ctx, caller, name, value),
     doctor: async (_caller, options) => ok(await examine(ctx, options)),
-    async events(_caller, query) {
-      const rows = await readEvents(ctx.store, {
-        after: query.after,
-        limit: query.limit,
-        ...(query.session === undefined ? {} : { sessionId: query.session }),
-      });
-      const { head } = await readEventBounds(ctx.store);
-      const items = rows.map(eventView).filter((event) => query.kind === undefined || event.kind === query.kind);
-      return ok({ items, next: rows.at(-1)?.seq ?? query.after, head });
-    },
+    events: (_caller, query) => readEventPage(ctx.store, query),
     async eventBounds() {
       const { first, head } = await readEventBounds(ctx.store);
       return { oldest: first, head };

@@ -9,22 +9,16 @@ export function define(command: Command, context: CliContext): void {
   command
     .option('--follow', 'Go on with what comes; with --json one document a line')
     .option('--after <seq>', 'Only events after this number')
-    .option('--limit <n>', 'At most so many', '50')
+    .option('--limit <n>', 'At most so many: the last ones, or with --after the first ones', '50')
     .option('--session <id>', 'Only events of this session')
     .option('--kind <kind>', 'Only events of this kind');
   context.action(command, async ({ options }) => {
     const filter = { session: options.session as string | undefined, kind: options.kind as string | undefined };
     if (options.follow) return follow(context, filter, options);
-    const after = options.after === undefined ? await newest(context, Number(options.limit)) : Number(options.after);
-    const page = await context.get<EventPage>('/api/events', { after, limit: String(options.limit), ...filter });
+    const range = options.after === undefined ? { newest: 'true' } : { after: Number(options.after) };
+    const page = await context.get<EventPage>('/api/events', { ...range, limit: String(options.limit), ...filter });
     return { json: page, text: page.items.map(lineOf).join('\n') };
   });
-}
-
-/** Where the last `limit` events begin. */
-async function newest(context: CliContext, limit: number): Promise<number> {
-  const { head } = await context.get<EventPage>('/api/events', { limit: 1 });
-  return Math.max(0, head - limit);
 }
 
 async function follow(

@@ -15,6 +15,8 @@ export interface EndProcessOptions {
   sessionsFolder: string;
   /** `stop --all`: every step shortened, so that all are gone within 5 s. */
   hurried: boolean;
+  /** Called when the processes are gone, before the store says so: nobody may hold what the store calls ended (S-46). */
+  letGo: () => void;
 }
 
 const hurriedSteps: StopOptions & { cancelGraceMs: number } = {
@@ -50,6 +52,7 @@ export async function endProcess(
       .execute(),
   );
   const report = await stopProcesses(ctx, row, attached, options);
+  options.letGo();
   await ctx.store.tx(async (tx) => {
     const session = await lockSession(tx, row.id);
     if (!session || session.process !== 'ending' || session.generation !== row.generation) return;

@@ -26,6 +26,24 @@ export function findGaps(rows: readonly SessionRow[], held: AttachedSessions): P
   return gaps;
 }
 
+/**
+ * The differences that stand: found twice, the second time in rows read anew. One look alone compares rows with hands that
+ * have moved on since the rows were read.
+ */
+export async function standingGaps(
+  readRows: () => Promise<readonly SessionRow[]>,
+  held: AttachedSessions,
+): Promise<PeerGap[]> {
+  const first = findGaps(await readRows(), held);
+  if (first.length === 0) return [];
+  const seen = new Set(first.map(keyOf));
+  return findGaps(await readRows(), held).filter((gap) => seen.has(keyOf(gap)));
+}
+
+function keyOf({ sessionId, difference }: PeerGap): string {
+  return `${difference} ${sessionId}`;
+}
+
 /** Logs every difference; what is to be done about it the reconciler of the session does. */
 export async function reportGaps(store: Store, gaps: readonly PeerGap[]): Promise<void> {
   if (gaps.length === 0) return;

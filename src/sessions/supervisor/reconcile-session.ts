@@ -114,8 +114,8 @@ async function lookAtTimers(state: SupervisorState, row: SessionRow, attached: A
 async function end(state: SupervisorState, row: SessionRow, attached: Attached | undefined): Promise<void> {
   const { ctx, sessionsFolder, hurried, loop, sessions } = state;
   if (!hurried && mayFinishTurn(ctx, row, attached)) return loop.pokeLater(row.id, finishPollMs);
-  await endProcess(ctx, row, attached, { sessionsFolder, hurried });
-  sessions.delete(row.id);
+  const letGo = (): void => void sessions.delete(row.id);
+  await endProcess(ctx, row, attached, { sessionsFolder, hurried, letGo });
 }
 
 async function relaunchIfEnded(tx: Tx, id: string): Promise<void> {

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { mustOk, refuse, sha256 } from '../../kernel/index.ts';
+import { eventsTopic } from '../../store/index.ts';
 import { markDone } from '../agent-side/report.ts';
 import { findByToken } from '../session-store.ts';
 import { supervisedWorld } from './testing.ts';
@@ -52,6 +53,21 @@ it('TC-ERR-07, TC-NOM-06: kill -9 of the agent is CRASHED within 1 s, nothing of
   expect(over.process).toBe('ended');
   expect(world.calls.afterEnded).toMatchObject([{ id }]);
   expect(world.pids(over)).toEqual([]);
+});
+
+it('an ended or relaunched session is let go before the store says so: no gap is reported that never was (S-46, TC-NOM-07)', async () => {
+  const world = await supervisedWorld(brief);
+  const id = await world.start('answers');
+  await world.inState(id, 'RUNNING');
+  const heldWhenEnded: boolean[] = [];
+  const off = world.store.onWake(eventsTopic, () => {
+    heldWhenEnded.push(world.supervisor().attachedSessions().length > 0);
+  });
+  await world.must('stop', { workKey: 'PD-1' });
+  await world.when(id, (row) => row.process === 'ended', 'the end of its process');
+  off();
+  // The last wake-up came with the commit of `ended`, before any file was tidied up.
+  expect(heldWhenEnded.at(-1)).toBe(false);
 });
 
 it('an agent that dies with its question open is CRASHED and the question closed (field case 2, S-41)', async () => {

@@ -7,7 +7,7 @@ import type { AttachedSessions } from './attached.ts';
 import { supervisorActor } from './crash.ts';
 import { createDeaths } from './deaths.ts';
 import { createKeyedLoop } from './keyed-loop.ts';
-import { findGaps, reportGaps } from './reconcile-peers.ts';
+import { reportGaps, standingGaps } from './reconcile-peers.ts';
 import { reconcileSession } from './reconcile-session.ts';
 import { createRetries } from './retries.ts';
 import { finishStops, stopAllSessions, type StoppedSession } from './stop-all.ts';
@@ -118,7 +118,7 @@ async function cycle(state: SupervisorState): Promise<void> {
   const { ctx, broker, sessions } = state;
   await broker.check();
   if (!broker.isUp()) return;
-  await reportGaps(ctx.store, findGaps(await unfinishedSessions(ctx), sessions));
+  await reportGaps(ctx.store, await standingGaps(() => unfinishedSessions(ctx), sessions));
   await ctx.store.tx((tx) => purgeExpiredKeys(tx));
   await pokeAll(state);
 }

@@ -5,7 +5,7 @@ import { openTestSqlite } from '../../store/testing.ts';
 import type { Broker } from '../broker.ts';
 import { sessionWorld } from '../testing.ts';
 import type { AttachedSessions } from './attached.ts';
-import { findGaps, reportGaps } from './reconcile-peers.ts';
+import { findGaps, reportGaps, standingGaps } from './reconcile-peers.ts';
 import { watchBroker } from './watch-broker.ts';
 
 const actor = systemActor('test');
@@ -76,4 +76,25 @@ it('TC-NOM-07: what is held and what is stored are compared, every difference is
   expect(gaps.some((gap) => gap.sessionId === ended.sessionId)).toBe(false);
   await reportGaps(store, gaps);
   expect(await world.events('reconciliation.gap')).toHaveLength(2);
+});
+
+it('a difference is one only when a second look finds it too: what moved between reading and comparing is none (S-46)', async () => {
+  const { store } = await openTestSqlite();
+  const world = sessionWorld(store);
+  const a = await world.running('PD-1');
+  const rows = await store.read.selectFrom('session').selectAll().execute();
+  const ended = rows.map((row) => ({ ...row, process: 'ended' as const }));
+  const held: AttachedSessions = new Map([
+    [a.sessionId, { sessionId: a.sessionId, generation: 1, profile: {} as never, link: {} as never }],
+  ]);
+  /** Rows as one look after another finds them. */
+  const looks = (...each: (typeof rows)[]) => {
+    let n = 0;
+    return async () => each[Math.min(n++, each.length - 1)] ?? [];
+  };
+  expect(await standingGaps(looks([], rows), held)).toEqual([]);
+  expect(await standingGaps(looks(ended, rows), held)).toEqual([]);
+  expect(await standingGaps(looks(ended), held)).toEqual([
+    { sessionId: a.sessionId, difference: 'held_without_session' },
+  ]);
 });
