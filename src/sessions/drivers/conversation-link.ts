@@ -9,7 +9,7 @@ import type { DriverEvent, PermissionChoice, PromptVerdict, QuestionAnswer } fro
 import { LinkLoop } from './link-loop.ts';
 import type { LinkHandler } from './link-loop.ts';
 import { Pulse } from './pulse.ts';
-import type { PulseContext } from './pulse.ts';
+import type { PulseContext, RaisedFlags } from './pulse.ts';
 import type { SentPrompt } from './prompt-log.ts';
 
 const cancelPollMs = 20;
@@ -40,13 +40,14 @@ export class ConversationLink<Frame> implements AgentLink, LinkHandler {
     clock: Clock;
     pace: LinkPace;
     stopDefaults: StopOptions;
+    raised?: RaisedFlags;
   }) {
     this.generation = parts.generation;
     this.#conversation = parts.conversation;
     this.#clock = parts.clock;
     this.#pace = parts.pace;
     this.#stopDefaults = parts.stopDefaults;
-    this.#pulse = new Pulse(parts.clock, parts.pace, parts.conversation.hasAnsweredPing);
+    this.#pulse = new Pulse(parts.clock, parts.pace, parts.conversation.hasAnsweredPing, parts.raised);
     this.#loop = new LinkLoop(parts.generation, parts.reader, this, parts.sink, parts.clock);
     const open = parts.conversation.prompts.open();
     if (open) this.#promptSentAt.set(open.promptId, parts.clock.monotonic());
@@ -72,6 +73,10 @@ export class ConversationLink<Frame> implements AgentLink, LinkHandler {
       isStalled: this.#pulse.isStalled,
       consumedTo: this.#loop.appliedTo,
     };
+  }
+
+  isBehind(): boolean {
+    return this.#loop.isBehind;
   }
 
   prompt(promptId: string, text: string): Promise<Result<{ verdict: PromptVerdict }>> {

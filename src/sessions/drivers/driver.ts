@@ -11,6 +11,7 @@ import type {
   TurnOutcome,
   TurnState,
 } from './driver-event.ts';
+import type { RaisedFlags } from './pulse.ts';
 
 /** A way to speak to a kind of agent. */
 export interface Driver {
@@ -50,6 +51,8 @@ export interface AttachOptions {
   consumedTo?: number;
   clock?: Clock;
   pace?: Partial<LinkPace>;
+  /** Flags that an earlier server left raised (S-48). */
+  raised?: RaisedFlags;
 }
 
 /** How often is probed and when flags are raised (ms); the defaults are decision 4's. */
@@ -94,6 +97,8 @@ export interface AgentLink {
   readonly generation: Generation;
   /** What is known now; rebuilt from the files after a restart. Decision rows are reconciled with `openRequests` at start. */
   snapshot(): LinkSnapshot;
+  /** Whether the agent has said something that is not applied yet: time is no judge of it before that. */
+  isBehind(): boolean;
   /**
    * Sends a prompt. Idempotent by `promptId`: a prompt that is in the file already is not sent again. Refuses
    * `turn_open`, `not_opened`, `generation_stopping`, `generation_ended`, `no_prompts` (drivers without an input).

@@ -59,6 +59,11 @@ export class LinkLoop {
     return this.#appliedTo;
   }
 
+  /** Whether something of the journal is not read, or not applied. */
+  get isBehind(): boolean {
+    return this.#queue.length > 0 || this.#generation.journalSize() > this.#reader.readTo;
+  }
+
   /** Whether the process has ended and everything about it been told. */
   get hasEnded(): boolean {
     return this.#hasEnded;

@@ -12,6 +12,12 @@ export interface PulseContext {
   isAsking: boolean;
 }
 
+/** Flags that an earlier server raised. */
+export interface RaisedFlags {
+  isUnresponsive?: boolean;
+  isStalled?: boolean;
+}
+
 /** Judges from pings and silence whether an agent answers and gets on. Flags only: no probe ever ends a session. */
 export class Pulse {
   readonly #clock: Clock;
@@ -22,19 +28,26 @@ export class Pulse {
   #lastProgressAt: number;
   #lastLookAt: number;
   #hasAnswered: boolean;
-  isUnresponsive = false;
-  isStalled = false;
+  /** Whether the agent was heard since it was found unresponsive. */
+  #isHeard = false;
+  isUnresponsive: boolean;
+  isStalled: boolean;
 
-  /** `hasAnswered`: whether a ping was answered before this server took over. */
-  constructor(clock: Clock, pace: LinkPace, hasAnswered = false) {
+  /**
+   * `hasAnswered`: whether a ping was answered before this server took over; `raised`: the flags that the last server left
+   * raised, which hold until the agent itself lowers them (S-48).
+   */
+  constructor(clock: Clock, pace: LinkPace, hasAnswered = false, raised: RaisedFlags = {}) {
     this.#clock = clock;
     this.#pace = pace;
     this.#hasAnswered = hasAnswered;
+    this.isUnresponsive = raised.isUnresponsive ?? false;
+    this.isStalled = raised.isStalled ?? false;
     const now = clock.monotonic();
     // The first ping goes out as soon as the conversation is open.
     this.#lastPingAt = -Infinity;
     this.#lastHeardAt = now;
-    this.#lastProgressAt = now;
+    this.#lastProgressAt = this.isStalled ? now - pace.stalledAfterMs : now;
     this.#lastLookAt = now;
   }
 
@@ -42,6 +55,7 @@ export class Pulse {
   heard(isPingAnswer: boolean): void {
     const now = this.#clock.monotonic();
     this.#lastHeardAt = now;
+    this.#isHeard = true;
     if (!isPingAnswer) {
       this.#lastProgressAt = now;
       return;
@@ -80,7 +94,7 @@ export class Pulse {
   }
 
   #nextPingAt({ isOpen, isTurnOpen }: PulseContext): number {
-    if (!isOpen || this.isUnresponsive) return Infinity;
+    if (!isOpen || (this.isUnresponsive && this.#unanswered.length >= 2)) return Infinity;
     const isPressing = isTurnOpen || (this.#unanswered.length > 0 && this.#hasAnswered);
     return this.#lastPingAt + (isPressing ? this.#pace.pingInTurnMs : this.#pace.pingIdleMs);
   }
@@ -94,13 +108,14 @@ export class Pulse {
   #lookForAnswers(now: number): LivenessEvent[] {
     const oldest = this.#oldestUnheard();
     if (this.isUnresponsive) {
-      if (oldest !== undefined) return [];
+      if (!this.#isHeard) return [];
       this.isUnresponsive = false;
       return [{ kind: 'responsive' }];
     }
     // An agent that has never answered a ping may be one that does not; its silence says nothing.
     if (oldest === undefined || !this.#hasAnswered || now - oldest < this.#pace.unresponsiveAfterMs) return [];
     this.isUnresponsive = true;
+    this.#isHeard = false;
     return [{ kind: 'unresponsive', silentForMs: Math.round(now - this.#lastHeardAt) }];
   }
 

@@ -56,6 +56,9 @@ export class Generation {
   readonly run: string;
   readonly startedAtMs: number;
   readonly #clock: Clock;
+  /** How old it was when it was opened (ms); what is added is measured, so that no clock that is set ages it. */
+  readonly #ageAtOpenMs: number;
+  readonly #openedAt: number;
   #inbox: Promise<Inbox> | undefined;
   #isClosed = false;
   #final: GenerationState | undefined;
@@ -68,6 +71,8 @@ export class Generation {
     this.run = birth.run;
     this.startedAtMs = birth.startedAtMs;
     this.#clock = clock;
+    this.#ageAtOpenMs = Math.max(0, clock.now() - birth.startedAtMs);
+    this.#openedAt = clock.monotonic();
     this.#latch = readRecord<LatchRecord>(files.stop);
   }
 
@@ -211,7 +216,8 @@ export class Generation {
   }
 
   #readLaunch(): GenerationState {
-    if (this.#clock.now() - this.startedAtMs < launchLimitMs) return { phase: 'launching' };
+    const ageMs = this.#ageAtOpenMs + this.#clock.monotonic() - this.#openedAt;
+    if (ageMs < launchLimitMs) return { phase: 'launching' };
     // The wrapper looks at the latch after it wrote the identities, we look for them after we set it: one of us sees the other.
     this.setLatch();
     const record = this.record();

@@ -50,6 +50,11 @@ export class JournalReader {
     return this.#lineStart;
   }
 
+  /** Offset after the last byte that was read, of a line that is not complete too. */
+  get readTo(): number {
+    return this.#chunkStart + this.#chunk.length;
+  }
+
   /** The next complete line, or `undefined` at the present end of the file; ask again when the file has grown. */
   async next(): Promise<JournalLine | undefined> {
     for (;;) {

@@ -63,6 +63,7 @@ async function attach(
       ...(conversationId === null ? {} : { resume: { conversationId } }),
       consumedTo: row.journal_offset,
       clock: state.ctx.store.clock,
+      raised: { isUnresponsive: row.unresponsive === 1, isStalled: row.stalled === 1 },
       pace: { unresponsiveAfterMs: unresponsiveAfterMs - pingAllowanceMs, stalledAfterMs, ...state.pace },
     },
     sinkOf(state, row, generation, held),

@@ -107,7 +107,8 @@ async function tend(state: SupervisorState, row: SessionRow, attached: Attached)
 /** While the broker cannot be reached nothing is judged by time (S-53). */
 async function lookAtTimers(state: SupervisorState, row: SessionRow, attached: Attached | undefined): Promise<void> {
   if (!state.broker.isUp()) return;
-  const due = dueTimer(row, state.ctx.settings(), state.ctx.store.clock.now());
+  const isBehind = attached?.link.isBehind() ?? false;
+  const due = dueTimer(row, state.ctx.settings(), state.ctx.store.clock.now(), { isBehind });
   if (due) await applyTimer(state.ctx, row, due, attached);
 }
 

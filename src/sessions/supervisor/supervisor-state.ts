@@ -1,6 +1,7 @@
 import type { LinkPace } from '../drivers/index.ts';
 import type { SessionContext } from '../ports.ts';
 import type { SessionRow } from '../session-store.ts';
+import type { Absences } from './absences.ts';
 import type { Attached, AttachedSessions } from './attached.ts';
 import type { Deaths } from './deaths.ts';
 import type { KeyedLoop } from './keyed-loop.ts';
@@ -18,6 +19,7 @@ export interface SupervisorState {
   readonly deaths: Deaths;
   readonly broker: BrokerWatch;
   readonly retries: Retries;
+  readonly absences: Absences;
   readonly onFault: (error: unknown, sessionId?: string) => void;
   /** `stop --all` is under way: nothing is waited for. */
   hurried: boolean;

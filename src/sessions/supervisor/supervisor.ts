@@ -3,6 +3,7 @@ import { purgeExpiredKeys } from '../../store/index.ts';
 import { createBroker } from '../broker.ts';
 import type { SessionContext, SupervisorOptions } from '../ports.ts';
 import { sessionsTopic } from '../transition.ts';
+import { createAbsences } from './absences.ts';
 import type { AttachedSessions } from './attached.ts';
 import { supervisorActor } from './crash.ts';
 import { createDeaths } from './deaths.ts';
@@ -14,6 +15,9 @@ import { finishStops, stopAllSessions, type StoppedSession } from './stop-all.ts
 import { heldGeneration, type SupervisorState, unfinishedSessions } from './supervisor-state.ts';
 import { dueTimer } from './timers.ts';
 import { watchBroker } from './watch-broker.ts';
+
+/** How often timers are looked at (ms). */
+const defaultTickMs = 500;
 
 /** The supervisor of this node's sessions; a service, `stop` safe twice. */
 export interface Supervisor {
@@ -35,12 +39,13 @@ export interface Supervisor {
 export async function startSupervisor(ctx: SessionContext, options: SupervisorOptions): Promise<Supervisor> {
   const state = createState(ctx, options);
   await ctx.store.tx((tx) => purgeExpiredKeys(tx));
+  await state.absences.begin();
   await adoptLiving(state);
   // Only now: a wake-up during adoption would take hold of the same agent twice. What was missed is looked at below.
   const offWake = ctx.store.onWake(sessionsTopic, (id) => (id === '' ? inBackground(pokeAll) : state.loop.poke(id)));
   await pokeAll(state);
   const timers = [
-    setInterval(() => inBackground(tick), options.tickMs ?? 500).unref(),
+    setInterval(() => inBackground(tick), options.tickMs ?? defaultTickMs).unref(),
     setInterval(() => inBackground(cycle), ctx.settings().cycleMs).unref(),
   ];
   let stopped = false;
@@ -58,6 +63,7 @@ export async function startSupervisor(ctx: SessionContext, options: SupervisorOp
       await finishStops(state).catch((error: unknown) => state.onFault(error));
       state.deaths.stop();
       state.broker.stop();
+      await state.absences.note().catch((error: unknown) => state.onFault(error));
       await state.loop.stop();
       await Promise.all([...state.sessions.values()].map(({ link }) => link.detach()));
       state.sessions.clear();
@@ -89,6 +95,7 @@ function createState(ctx: SessionContext, options: SupervisorOptions): Superviso
     deaths,
     broker,
     retries,
+    absences: createAbsences(ctx, { sessionsFolder, tickMs: options.tickMs ?? defaultTickMs }),
     onFault,
     hurried: false,
   };
@@ -105,6 +112,7 @@ async function adoptLiving(state: SupervisorState): Promise<void> {
 
 /** The quick look: rows that are not settled or have a timer due; most need nothing, which costs no query of their own. */
 async function tick(state: SupervisorState): Promise<void> {
+  await state.absences.look();
   if (!state.broker.isUp()) return;
   const now = state.ctx.store.clock.now();
   for (const row of await unfinishedSessions(state.ctx)) {
@@ -116,6 +124,7 @@ async function tick(state: SupervisorState): Promise<void> {
 /** The slow cycle (S-42): broker, differences, expired keys; then every session once, whatever was missed. */
 async function cycle(state: SupervisorState): Promise<void> {
   const { ctx, broker, sessions } = state;
+  await state.absences.note();
   await broker.check();
   if (!broker.isUp()) return;
   await reportGaps(ctx.store, await standingGaps(() => unfinishedSessions(ctx), sessions));

@@ -18,20 +18,33 @@ export type DueTimer =
   | 'limit_over'
   | undefined;
 
-/** Pure: which timer of the row is due at `now`. */
-export function dueTimer(row: SessionRow, settings: SessionSettings, now: number): DueTimer {
+/** While an agent's words wait to be read (a loaded machine, a restart), time judges it so many times later. */
+const patienceWhileBehind = 2;
+
+/**
+ * Pure: which timer of the row is due at `now`. `isBehind`: something that the agent said is not applied yet, and may be the
+ * very sign of life that the timer misses; it is waited for, but not for ever.
+ */
+export function dueTimer(
+  row: SessionRow,
+  settings: SessionSettings,
+  now: number,
+  { isBehind = false }: { isBehind?: boolean } = {},
+): DueTimer {
+  const isOver = (since: number, limitMs: number): boolean =>
+    now - since >= limitMs * (isBehind ? patienceWhileBehind : 1);
   if (row.state === 'PAUSED' && row.reason === 'limited' && row.limited_until !== null && row.limited_until <= now)
     return row.process === 'ended' ? 'limit_over' : undefined;
   if (row.process !== 'live' && row.process !== 'launching') return undefined;
   if (row.live_at === null) {
     if (row.launched_at === null) return undefined;
     if (row.peer_seen_at === null)
-      return now - row.launched_at >= settings.startDetectionTimeoutMs ? 'start_timeout' : undefined;
-    return now - row.peer_seen_at >= settings.firstLivenessTimeoutMs ? 'first_liveness_timeout' : undefined;
+      return isOver(row.launched_at, settings.startDetectionTimeoutMs) ? 'start_timeout' : undefined;
+    return isOver(row.peer_seen_at, settings.firstLivenessTimeoutMs) ? 'first_liveness_timeout' : undefined;
   }
   const { unresponsive_since: silent, stalled_since: stalled } = row;
-  if (row.turn_open === 1 && silent !== null && now - silent >= settings.hungTimeoutMs) return 'hung';
-  if (row.turn_open === 1 && stalled !== null && now - stalled >= settings.stallTimeoutMs)
+  if (row.turn_open === 1 && silent !== null && isOver(silent, settings.hungTimeoutMs)) return 'hung';
+  if (row.turn_open === 1 && stalled !== null && isOver(stalled, settings.stallTimeoutMs))
     return row.stall_told === 0 ? 'stall_told' : 'stalled';
   return undefined;
 }

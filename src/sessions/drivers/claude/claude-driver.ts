@@ -58,6 +58,7 @@ async function attach(
     clock,
     pace: { ...defaultPace, ...options.pace },
     stopDefaults: options.profile.stop,
+    ...(options.raised ? { raised: options.raised } : {}),
   });
   link.start();
   return link;

@@ -65,6 +65,10 @@ export class CommandLink implements AgentLink, LinkHandler {
     };
   }
 
+  isBehind(): boolean {
+    return this.#loop.isBehind;
+  }
+
   /** Written as one line; that it was read cannot be proven, so the best verdict is `unconfirmed`. */
   prompt(promptId: string, text: string): Promise<Result<{ verdict: PromptVerdict }>> {
     const result = this.#sending.then(async (): Promise<Result<{ verdict: PromptVerdict }>> => {
