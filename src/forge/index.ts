@@ -32,6 +32,7 @@ export { shellLine } from './local/take-over-command.ts';
 export type { FastForward } from './operator/fast-forward.ts';
 export { fastForwardOperator } from './operator/fast-forward.ts';
 export { snapshotChanges } from './operator/snapshot-changes.ts';
+export { leasePorts, portsOf, releasePorts } from './port-leases.ts';
 export type { ConfigAtCommit } from './read-config.ts';
 export { packForge, recoverForge } from './recover-forge.ts';
 export { readRepositoryConfig } from './read-repository-config.ts';

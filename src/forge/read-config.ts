@@ -26,11 +26,16 @@ export async function readConfigAt(git: Git, place: GitPlace, commit: string): P
   const parsed = fileName ? parseRepositoryFile((await read(fileName)) ?? '', fileName) : undefined;
   if (parsed && !parsed.ok) return parsed;
   const { version: _version, workspace, checks, ...rest } = parsed?.value ?? { version: 1 as const };
+  const include = names.has('.worktreeinclude') ? includePatterns((await read('.worktreeinclude')) ?? '') : [];
   const config: RepositoryConfig = {
     ...rest,
     workspace: {
       setup: workspace?.setup ?? inferred.setup,
       copy: workspace?.copy ?? [],
+      ...(include.length > 0 ? { include } : {}),
+      ...(workspace?.link?.length ? { link: workspace.link } : {}),
+      ...(workspace?.ports?.length ? { ports: workspace.ports } : {}),
+      ...(workspace?.sparse ? { sparse: workspace.sparse } : {}),
       env: workspace?.env ?? {},
       cacheKey: workspace?.cacheKey ?? (workspace?.setup ? [] : inferred.cacheKey),
       teardown: workspace?.teardown ?? [],
@@ -39,7 +44,11 @@ export async function readConfigAt(git: Git, place: GitPlace, commit: string): P
     },
     checks: checks ?? inferred.checks,
   };
-  const said = explain(inferred.explanations, fileName, {
+  const found = [
+    ...inferred.explanations,
+    ...include.map((pattern) => ({ what: `copied from your checkout: ${pattern}`, why: '.worktreeinclude names it' })),
+  ];
+  const said = explain(found, fileName, {
     setup: workspace?.setup !== undefined,
     checks: checks !== undefined,
   });
@@ -57,6 +66,12 @@ export async function readBlob(git: Git, place: GitPlace, commit: string, path: 
   const entry = /^100\d{3} blob ([0-9a-f]+) +(\d+)\t/.exec(answer.stdout.toString('utf8'));
   if (!entry?.[1] || Number(entry[2]) > largestManifest) return undefined;
   return (await runGit(git, place, ['cat-file', 'blob', entry[1]])).stdout.toString('utf8');
+}
+
+/** The patterns of a `.worktreeinclude`, which is written like a `.gitignore`; at most 200. */
+function includePatterns(text: string): string[] {
+  const lines = text.split('\n').map((line) => line.replace(/\r$/, ''));
+  return lines.filter((line) => line.trim() !== '' && !line.startsWith('#')).slice(0, 200);
 }
 
 function explain(

@@ -28,6 +28,10 @@ export async function recoverForge(forge: Forge): Promise<string[]> {
   for (const name of await list(forge.folders.scratch)) await remove(join(forge.folders.scratch, name));
   for (const name of await list(forge.folders.work))
     if (name.startsWith('.trash-')) await remove(join(forge.folders.work, name));
+  const kept = join(forge.folders.work, '.set-up');
+  for (const repository of await list(kept))
+    for (const name of await list(join(kept, repository)))
+      if (name.startsWith('new-')) await remove(join(kept, repository, name));
   return removed;
 }
 

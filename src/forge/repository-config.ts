@@ -75,6 +75,12 @@ const schema = z.strictObject({
     .strictObject({
       setup: z.array(argv).optional(),
       copy: z.array(insidePath).optional(),
+      link: z.array(insidePath).max(32).optional(),
+      ports: z
+        .array(z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, 'has small letters, digits and dashes, at most 32'))
+        .max(16)
+        .optional(),
+      sparse: z.array(insidePath).min(1).max(200).optional(),
       env: z.record(variableName, z.string().max(4000)).optional(),
       cacheKey: z.array(insidePath).optional(),
       teardown: z.array(argv).optional(),
@@ -119,6 +125,14 @@ export interface RepositoryConfig extends Omit<RepositoryFile, 'version' | 'chec
     setup: string[][];
     /** Files of the operator's checkout that each work folder gets a copy of. */
     copy: string[];
+    /** Patterns of `.worktreeinclude` of the base, in its order; left out when there are none. */
+    include?: string[];
+    /** Files and folders of the operator's checkout that each work folder sees read-only; left out when there are none. */
+    link?: string[];
+    /** Names of port leases besides `PORT`; left out when there are none. */
+    ports?: string[];
+    /** Folders that a work folder holds, as git's cone mode takes them; left out = everything. */
+    sparse?: string[];
     env: Record<string, string>;
     /** Files whose content decides whether a cached set-up fits. */
     cacheKey: string[];

@@ -2,6 +2,7 @@ import { type Actor, canonicalJson, newId, ok, refuse, type Result } from '../ke
 import type { Kysely } from 'kysely';
 
 import type { Schema, Tx } from '../store/index.ts';
+import { releasePorts } from './port-leases.ts';
 import type { WorkFolder } from './work-folders/work-folder.ts';
 
 /** A recorded work folder; `workFolderAt` gives its paths. */
@@ -94,6 +95,7 @@ export async function markWorkFolder(
     .where('state', '!=', state)
     .returning('id')
     .executeTakeFirst();
+  if (state === 'removed') await releasePorts(tx, ownerKey);
   const kind = eventOf[state];
   if (moved && kind) {
     const facts = { rescueRefs: request.rescueRefs?.length ?? 0 };

@@ -281,11 +281,15 @@ test('steps on one folder at the same time take turns; branches that change plac
 
 test('teardown runs inside before a folder goes, after its work is safe', async () => {
   const world = await setup(makeMakeRepository);
-  const { forge, repository, inside, tip, folder: outside } = world;
-  const folder = await openAuthorFolder(world, repository, tip);
-  writeFiles(folder.clone, { 'work.txt': 'work\n' });
+  const { forge, inside, tip, folder: outside } = world;
   const teardown = [['no-such-program'], ['sh', '-c', `rm work.txt; echo "$COMPOSE_PROJECT_NAME" > ${outside}/down`]];
-  const { rescueRefs } = mustOk(await removeWorkFolder(forge, repository, folder, inside, { teardown }));
+  const repository = withConfig(world.repository, {
+    workspace: { ...world.repository.config.workspace, teardown },
+  });
+  const folder = await openAuthorFolder(world, repository, tip);
+  mustOk(await prepareWorkFolder(forge, repository, folder, inside));
+  writeFiles(folder.clone, { 'work.txt': 'work\n' });
+  const { rescueRefs } = mustOk(await removeWorkFolder(forge, repository, folder, inside));
   expect(rescueRefs).toHaveLength(1);
   expect(readFileSync(join(outside, 'down'), 'utf8')).toBe('chantier-session-1\n');
 });

@@ -55,6 +55,7 @@ export const pathRules: readonly PathRule[] = [
     globs: [
       '**/chantier.yml',
       '**/chantier.yaml',
+      '**/.worktreeinclude',
       '**/.chantier/**',
       '**/capabilities.{yml,yaml,json}',
       '**/*.capability.*',

@@ -5,6 +5,7 @@ import {
   type CheckReport,
   createWorkFolder,
   type InSandbox,
+  leasePorts,
   markWorkFolder,
   prepareWorkFolder,
   recordCheckRun,
@@ -106,7 +107,9 @@ async function inCandidateFolder<T>(
     const path = workFolderAt(ctx.forge, { ...key, branch: undefined }).root;
     await ctx.store.tx((tx) => recordWorkFolder(tx, { ...key, path, actor }));
     const request = { ownerKey, purpose: 'candidate', startCommit, identity: serverIdentity } as const;
-    const folder = await createWorkFolder(ctx.forge, repository, { ...request, sandbox: inside.sandbox });
+    const created = await createWorkFolder(ctx.forge, repository, { ...request, sandbox: inside.sandbox });
+    const names = repository.config.workspace.ports ?? [];
+    const folder = { ...created, ports: await leasePorts(ctx.store, { ownerKey, names, actor }) };
     try {
       return await work(folder, { ...inside, network });
     } finally {

@@ -1,5 +1,5 @@
 import { systemActor } from '../../kernel/index.ts';
-import { removeWorkFolder, markWorkFolder } from '../../forge/index.ts';
+import { releasePorts, removeWorkFolder, markWorkFolder } from '../../forge/index.ts';
 import { closeSessionCalls } from '../../gate/index.ts';
 import { releaseClaim } from '../../ledger/index.ts';
 import { pullRequestsTopic, releaseReviewClaim } from '../../review/index.ts';
@@ -54,6 +54,7 @@ export function createSessionPorts(ctx: () => AppContext): SessionPorts {
 /** In the transaction that ends a session: its task or review goes on without it (README 2.10). */
 async function settleEnd(tx: Tx, session: Session, how: SessionEnd): Promise<void> {
   await closeSessionCalls(tx, { sessionId: session.id, reason: 'session_ended' });
+  await releasePorts(tx, session.folderKey);
   if (session.role === 'reviewer' && session.pullRequestId) {
     const claim = await tx.db
       .selectFrom('review_claim')

@@ -133,6 +133,7 @@ export async function settleTrust(
       digest: latest.digest,
       setup: workspace.setup,
       checks: checks === 'none' ? 'none' : checks.map(({ name, run, network }) => ({ name, run, network })),
+      fromCheckout: [...workspace.copy, ...(workspace.include ?? []), ...(workspace.link ?? [])],
       environment: Object.keys(workspace.env),
       policy: (policy ?? null) as never,
       rules: { agents: agents ?? null, review: review ?? null, land: land ?? null, risk: risk ?? null } as never,
@@ -174,8 +175,11 @@ async function findTrustQuestion(
 function needsNoQuestion(
   ctx: AppContext,
   caller: Partial<Pick<Caller, 'proof'>>,
-  { latest, trustedSource }: Repository,
+  { latest, trustedSource, config, isTrusted }: Repository,
 ): boolean {
+  // Which of the operator's files a work folder gets to see was shown at registration; more of them is a new question.
+  const known = config.workspace.include ?? [];
+  if (isTrusted && (latest.config.workspace.include ?? []).some((pattern) => !known.includes(pattern))) return false;
   if (latest.source === 'file' || trustedSource === 'file') return false;
   return ctx.barrier.sandbox?.holds === true || (latest.source === 'operator' && caller.proof === 'fresh');
 }

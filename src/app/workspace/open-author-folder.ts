@@ -3,6 +3,7 @@ import {
   branchName,
   createWorkFolder,
   type GitIdentity,
+  leasePorts,
   markWorkFolder,
   prepareWorkFolder,
   type Repository,
@@ -75,7 +76,9 @@ export async function openAuthorFolder(
     if (!recorded.ok) return recorded;
     row = recorded.value;
   }
-  const folder = await createWorkFolder(ctx.forge, repository, {
+  const names = repository.config.workspace.ports ?? [];
+  const ports = await leasePorts(ctx.store, { ownerKey, names, actor });
+  const created = await createWorkFolder(ctx.forge, repository, {
     ownerKey,
     purpose: 'author',
     ...(row.branch === undefined ? {} : { branch: row.branch }),
@@ -83,6 +86,7 @@ export async function openAuthorFolder(
     identity: authorIdentity(session.agent),
     sandbox: inside.sandbox,
   });
+  const folder = { ...created, ports };
   if (row.state === 'ready') return ok(folder);
   await ctx.store.tx((tx) => markWorkFolder(tx, { ownerKey, state: 'created', actor }));
   const network = await openNetwork(ctx, `setup-${ownerKey}`, []);

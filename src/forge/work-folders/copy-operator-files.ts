@@ -1,49 +1,59 @@
 import { constants } from 'node:fs';
-import { mkdir, open, realpath } from 'node:fs/promises';
+import { lstat, mkdir, open, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 import { giveToOwner, type Sandbox } from '../../sandbox/index.ts';
 import { type Forge, viewCheckout } from '../forge.ts';
 import { type Checkout, gitRecords, locateCheckout, readRegular } from '../git/index.ts';
-import { type ForgeRepository, forgePlace } from '../repository.ts';
-import { readBlob } from '../read-config.ts';
+import type { ForgeRepository } from '../repository.ts';
 import type { RepositoryConfig } from '../repository-config.ts';
 import type { WorkFolder } from './work-folder.ts';
 
+/** Bounds of what one folder gets from the operator's checkout; a model or a data set is shown by `workspace.link` instead. */
 const largestCopy = 64 * 1024 ** 2;
+const largestSum = 256 * 1024 ** 2;
+const mostFiles = 2_000;
+
+/** What was copied, and what was named but left out because of its size. Paths relative to the top. */
+export interface CopiedFiles {
+  copied: string[];
+  leftOut: string[];
+}
 
 /**
- * Copies files that are not in git but belong to a usable folder (`workspace.copy`, and what `.worktreeinclude` of the base
- * names) from the operator's checkout into a fresh clone. Reads regular files only, follows no symlink, replaces nothing.
- * Gives the paths that were copied.
+ * Copies files that are not in git but belong to a usable folder (`workspace.copy`, and what `.worktreeinclude` names) from
+ * the operator's checkout into a fresh clone. Reads untracked regular files only, follows no symlink, replaces nothing;
+ * at most 64 MiB a file, 256 MiB and 2,000 files in all.
  */
 export async function copyOperatorFiles(
   forge: Forge,
   repository: ForgeRepository & { config: Pick<RepositoryConfig, 'workspace'> },
   folder: WorkFolder,
   sandbox: Pick<Sandbox, 'owner'>,
-): Promise<string[]> {
-  const { config } = repository;
-  const patterns = [...config.workspace.copy.map((path) => `/${path}`), ...(await worktreeInclude(forge, repository))];
-  if (patterns.length === 0) return [];
-  const located = await locateCheckout(repository.operatorPath);
-  if (!located.ok) return [];
-  const copied: string[] = [];
+): Promise<CopiedFiles> {
+  const { copy, include = [] } = repository.config.workspace;
+  const patterns = [...copy.map((path) => `/${path}`), ...include];
+  const found: CopiedFiles = { copied: [], leftOut: [] };
+  const located = patterns.length === 0 ? undefined : await locateCheckout(repository.operatorPath);
+  if (!located?.ok) return found;
   const made: string[] = [];
+  let sum = 0;
   for (const path of await matchingFiles(forge, located.value, patterns)) {
-    const content = await readInside(located.value.top, path);
+    const size = await sizeInside(located.value.top, path);
+    if (size === undefined) continue;
+    if (size > largestCopy || sum + size > largestSum || found.copied.length >= mostFiles) {
+      if (found.leftOut.length < 20) found.leftOut.push(path);
+      continue;
+    }
+    const content = await readRegular(join(located.value.top, path), largestCopy);
     const written = content && (await writeNew(folder, path, content));
     if (!written) continue;
-    copied.push(path);
+    sum += size;
+    found.copied.push(path);
     made.push(written);
   }
   await giveToOwner(sandbox.owner, made);
-  return copied;
-}
-
-async function worktreeInclude(forge: Forge, repository: ForgeRepository): Promise<string[]> {
-  const text = await readBlob(forge.git, forgePlace(repository), `refs/heads/${repository.base}`, '.worktreeinclude');
-  return (text ?? '').split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'));
+  return found;
 }
 
 async function matchingFiles(forge: Forge, checkout: Checkout, patterns: string[]): Promise<string[]> {
@@ -56,11 +66,12 @@ async function matchingFiles(forge: Forge, checkout: Checkout, patterns: string[
   }
 }
 
-async function readInside(top: string, path: string): Promise<Buffer | undefined> {
+/** Size of a regular file that no symlink leads to; `undefined` for anything else. */
+async function sizeInside(top: string, path: string): Promise<number | undefined> {
   const whole = join(top, path);
   const folder = await realpath(dirname(whole)).catch(() => undefined);
-  if (folder !== dirname(whole)) return undefined;
-  return readRegular(whole, largestCopy);
+  const entry = folder === dirname(whole) ? await lstat(whole).catch(() => undefined) : undefined;
+  return entry?.isFile() ? entry.size : undefined;
 }
 
 /** Gives the topmost path that it made; `undefined` when something is there already. */

@@ -6,6 +6,8 @@ import type { Forge } from '../forge.ts';
 import { type GitIdentity, runGit } from '../git/index.ts';
 import { baseTip, objectFormatIn } from '../local/bare-repository.ts';
 import { branchRef, type ForgeRepository } from '../repository.ts';
+import type { RepositoryConfig } from '../repository-config.ts';
+import { makeSparse, sparseSettings } from './sparse.ts';
 import { excludeFile, type WorkFolder, workFolderAt } from './work-folder.ts';
 
 /**
@@ -15,7 +17,7 @@ import { excludeFile, type WorkFolder, workFolderAt } from './work-folder.ts';
  */
 export async function createWorkFolder(
   forge: Forge,
-  repository: ForgeRepository,
+  repository: ForgeRepository & { config?: Pick<RepositoryConfig, 'workspace'> },
   request: {
     ownerKey: string;
     purpose: WorkFolder['purpose'];
@@ -51,7 +53,7 @@ export async function createWorkFolder(
 
 async function makeClone(
   forge: Forge,
-  repository: ForgeRepository,
+  repository: Parameters<typeof createWorkFolder>[1],
   folder: WorkFolder,
   identity: GitIdentity,
 ): Promise<void> {
@@ -79,6 +81,11 @@ async function makeClone(
     `[core]\n\texcludesFile = ${quote(excludeFile(folder))}\n`,
   ];
   await appendFile(join(gitDir, 'config'), config.join('\n'));
+  const sparse = folder.purpose === 'reviewer' ? undefined : repository.config?.workspace.sparse;
+  if (sparse) {
+    await makeSparse(folder, gitDir, sparse);
+    await appendFile(join(gitDir, 'config'), sparseSettings);
+  }
   const base = await baseTip(forge, repository);
   if (base) await runGit(forge.git, place, ['update-ref', `refs/remotes/origin/${repository.base}`, base]);
   if (folder.branch === undefined)

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { ok, type Result } from '../../kernel/index.ts';
@@ -8,6 +8,7 @@ import { baseTip, objectFormatIn } from '../local/bare-repository.ts';
 import { commitsAhead } from '../local/changed-files.ts';
 import type { ForgeRepository } from '../repository.ts';
 import { fetchFromClone } from './fetch-from-clone.ts';
+import { skipOutside, sparseFolders, sparseSettings } from './sparse.ts';
 import { unreadable } from './take-branch.ts';
 import { excludeFile, type InSandbox, type WorkFolder } from './work-folder.ts';
 
@@ -94,8 +95,11 @@ async function inServerIndex<T>(
     const isSha256 = (await objectFormatIn(repository)) === 'sha256';
     const config = `[core]\n\trepositoryformatversion = ${isSha256 ? 1 : 0}\n\tbare = false\n\texcludesFile = ${JSON.stringify(excludeFile(folder))}\n`;
     await writeFile(join(gitDir, 'config'), isSha256 ? `${config}[extensions]\n\tobjectformat = sha256\n` : config);
+    const sparse = await sparseFolders(folder);
+    if (sparse) await appendFile(join(gitDir, 'config'), sparseSettings);
     if (head) await runGit(forge.git, place, ['read-tree', '-i', '-m', head]);
     else await rm(join(folder.root, 'server-index'), { force: true });
+    if (head && sparse) await skipOutside(forge.git, place, sparse);
     await runGit(forge.git, place, ['update-index', '-q', '--refresh'], { answers: [0, 1], timeoutMs: 300_000 });
     return await fn(place);
   } finally {

@@ -9,6 +9,7 @@ import { baseTip, isAncestor } from '../local/bare-repository.ts';
 import type { ForgeRepository } from '../repository.ts';
 import type { RepositoryConfig } from '../repository-config.ts';
 import { copyOperatorFiles } from './copy-operator-files.ts';
+import { linkOperatorFiles } from './link-operator-files.ts';
 import { withServerIndex } from './inspect-work-folder.ts';
 import { resolveProgram } from './resolve-program.ts';
 import { keepSetup, restoreSetup, setupKeyOf } from './setup-cache.ts';
@@ -27,6 +28,10 @@ export interface PreparedFolder {
   setupKey: string | undefined;
   /** Files that the team wanted copied from the operator's checkout. */
   copied: string[];
+  /** Files of that kind that are larger than the bounds. */
+  leftOut: string[];
+  /** Paths that lead read-only into the operator's checkout (`workspace.link`). */
+  linked: string[];
   /** Tracked files that set-up altered; they show as uncommitted work. */
   alteredFiles: string[];
   durationMs: number;
@@ -61,7 +66,8 @@ export async function prepareWorkFolder(
       'not_trusted',
       `The configuration of repository ${repository.name} is not trusted yet. Look at it with \`chantier trust\`, then try again.`,
     );
-  const copied = await copyOperatorFiles(forge, repository, folder, inside.sandbox);
+  const { copied, leftOut } = await copyOperatorFiles(forge, repository, folder, inside.sandbox);
+  const linked = await linkOperatorFiles(repository, folder, inside.sandbox);
   const setupKey = await setupKeyOf(forge, repository, config, folder.startCommit);
   let how: PreparedFolder['how'] = 'nothing-to-do';
   const mayRestore = setupKey !== undefined && !inside.withoutCache;
@@ -71,13 +77,16 @@ export async function prepareWorkFolder(
     if (!ran.ok) return ran;
     how = 'ran';
   }
-  const isTouched = how !== 'nothing-to-do' || copied.length > 0;
-  const made = isTouched ? await lookAtOutputs(forge, repository, folder) : { outputs: [], altered: [] };
-  const outputs = made.outputs.filter((path) => !copied.includes(path));
-  if (how === 'ran' && setupKey && (await isBaseCommit(forge, repository, folder.startCommit)))
-    await keepSetup(forge, folder, setupKey, outputs);
+  const ours = [...copied, ...linked];
+  const isTouched = how !== 'nothing-to-do' || ours.length > 0;
+  const made = isTouched
+    ? await lookAtOutputs(forge, repository, folder, ours)
+    : { outputs: [], altered: [], isMixed: false };
+  if (how === 'ran' && setupKey && !made.isMixed && (await isBaseCommit(forge, repository, folder.startCommit)))
+    await keepSetup(forge, folder, inside.sandbox, { key: setupKey, outputs: made.outputs });
   const durationMs = forge.clock.monotonic() - startedAt;
-  const prepared: PreparedFolder = { how, setupKey, copied, alteredFiles: made.altered, durationMs, logs };
+  const facts = { copied, leftOut, linked, alteredFiles: made.altered };
+  const prepared: PreparedFolder = { how, setupKey, ...facts, durationMs, logs };
   await writeFile(`${marker}.new`, JSON.stringify(prepared));
   await rename(`${marker}.new`, marker);
   return ok(prepared);
@@ -130,30 +139,36 @@ async function runSetup(
 }
 
 /**
- * What set-up left behind: everything that is not tracked (ignored or not). What no `.gitignore` covers goes into the
- * folder's own exclude file, so that an agent does not commit it and it does not count as unsaved work.
+ * What set-up left behind: everything that is not tracked (ignored or not), but for `ours`, which came from the operator's
+ * checkout and never enters the cache (`isMixed`: one untracked folder holds both kinds). What no `.gitignore` covers goes
+ * into the folder's own exclude file, so that an agent does not commit it and it does not count as unsaved work.
  */
 async function lookAtOutputs(
   forge: Forge,
   repository: ForgeRepository,
   folder: WorkFolder,
-): Promise<{ outputs: string[]; altered: string[] }> {
-  const look = (): Promise<{ outputs: string[]; altered: string[]; shown: string[] }> =>
-    withServerIndex(forge, repository, folder, folder.startCommit, async (place) => {
-      const outputs = await gitRecords(forge.git, place, [
-        'ls-files',
-        '--others',
-        '--directory',
-        '--no-empty-directory',
-        '-z',
-      ]);
-      const status = await readStatus(forge.git, place);
-      return { outputs, altered: status.unstaged, shown: status.untracked };
-    });
-  const { outputs, altered, shown } = await look();
-  if (shown.length > 0)
-    await writeFile(excludeFile(folder), shown.map((path) => `${asPattern(path)}\n`).join(''), { mode: 0o644 });
-  return { outputs, altered };
+  ours: readonly string[],
+): Promise<{ outputs: string[]; altered: string[]; isMixed: boolean }> {
+  return withServerIndex(forge, repository, folder, folder.startCommit, async (place) => {
+    const others = ['ls-files', '--others', '-z'];
+    const outputs: string[] = [];
+    let isMixed = false;
+    for (const path of await gitRecords(forge.git, place, [...others, '--directory', '--no-empty-directory'])) {
+      if (ours.includes(path)) continue;
+      if (path.endsWith('/') && ours.some((one) => one.startsWith(path))) {
+        const files = await gitRecords(forge.git, place, [...others, '--', path], { maxOutputBytes: 64 * 1024 ** 2 });
+        if (files.every((file) => ours.includes(file))) continue;
+        isMixed = true;
+      }
+      outputs.push(path);
+    }
+    const status = await readStatus(forge.git, place);
+    if (status.untracked.length > 0) {
+      const patterns = status.untracked.map((path) => `${asPattern(path)}\n`).join('');
+      await writeFile(excludeFile(folder), patterns, { mode: 0o644 });
+    }
+    return { outputs, altered: status.unstaged, isMixed };
+  });
 }
 
 /** A path as a pattern of git's exclude files that matches nothing else. */

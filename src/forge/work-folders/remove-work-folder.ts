@@ -1,28 +1,32 @@
 import { chmod, lstat, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { ok, type Result } from '../../kernel/index.ts';
 import { runInSandbox } from '../../sandbox/index.ts';
 import type { Forge } from '../forge.ts';
 import type { ForgeRepository } from '../repository.ts';
+import type { RepositoryConfig } from '../repository-config.ts';
 import { resolveProgram } from './resolve-program.ts';
 import { dropIncoming, saveWork } from './save-work.ts';
-import { type InSandbox, type WorkFolder, workFolderEnvironment, workFolderProfile } from './work-folder.ts';
+import {
+  configuredEnvironment,
+  type InSandbox,
+  type WorkFolder,
+  workFolderEnvironment,
+  workFolderProfile,
+} from './work-folder.ts';
 
 /**
  * Removes a work folder after everything in it is safe (design section 6). Gives the rescue refs that hold what would have
- * been lost. Repeated after a crash it goes on; a folder that is gone is no fault. Refuses what `saveWork` refuses, and then
+ * been lost. `workspace.teardown` runs before, where set-up had ended. Repeated after a crash it goes on; a folder that is gone is no fault. Refuses what `saveWork` refuses, and then
  * removes nothing. Folders of candidates and reviewers hold no work and are removed at once.
  */
 export async function removeWorkFolder(
   forge: Forge,
-  repository: ForgeRepository,
+  repository: ForgeRepository & { config: RepositoryConfig },
   folder: WorkFolder,
   inside: InSandbox,
-  options: {
-    /** Trusted commands that end what set-up began (containers, databases); run in the sandbox, their failure is no obstacle. */
-    teardown?: readonly (readonly string[])[];
-  } = {},
 ): Promise<Result<{ rescueRefs: string[] }>> {
   let rescueRefs: string[] = [];
   if (folder.purpose === 'author' && (await exists(folder.clone))) {
@@ -30,24 +34,32 @@ export async function removeWorkFolder(
     if (!saved.ok) return saved;
     rescueRefs = saved.value.refs;
   }
-  if (options.teardown && (await exists(folder.clone))) await runTeardown(repository, folder, inside, options.teardown);
+  if (await exists(join(folder.root, 'prepared.json'))) await runTeardown(repository, folder, inside);
   const trash = join(forge.folders.work, `.trash-${folder.ownerKey}`);
   await removeTree(trash);
   if (await exists(folder.root)) await rename(folder.root, trash);
-  await removeTree(trash);
+  // Tens of thousands of files take a while; nobody waits for them. What is left after a crash goes at the next start.
+  const gone = removeTree(trash).catch(() => {});
+  await Promise.race([gone, sleep(2_000, undefined, { ref: false })]);
   if (await exists(repository.forgeDir)) await dropIncoming(forge, repository, folder);
   return ok({ rescueRefs });
 }
 
+/** Trusted commands that end what set-up began; run in the sandbox, their failure is no obstacle. */
 async function runTeardown(
-  repository: ForgeRepository,
+  repository: ForgeRepository & { config: RepositoryConfig },
   folder: WorkFolder,
   inside: InSandbox,
-  commands: readonly (readonly string[])[],
 ): Promise<void> {
-  const env = workFolderEnvironment(folder, { inside, set: { CI: '1' } });
+  const { teardown } = repository.config.workspace;
+  if (teardown.length === 0 || !(await exists(folder.clone))) return;
+  const env = workFolderEnvironment(folder, {
+    inside,
+    env: configuredEnvironment(repository.config, folder),
+    set: { CI: '1' },
+  });
   const profile = workFolderProfile('setup', repository, folder, { inside, env });
-  for (const argv of commands) {
+  for (const argv of teardown) {
     const command = resolveProgram(folder, inside, argv);
     if (command.ok) await runInSandbox(inside.sandbox, profile, command.value, { timeoutMs: 60_000 });
   }

@@ -61,7 +61,7 @@ function snapshotFiles(
   return withServerIndex<Result<string | undefined>>(forge, repository, folder, head, async (view) => {
     if ((await readStatus(forge.git, view)).isClean) return ok(undefined);
     const place = { ...view, objectDirectory: `${repository.forgeDir}/objects` };
-    const add = ['add', '--all', '--ignore-errors', '--', '.'];
+    const add = ['add', '--all', '--sparse', '--ignore-errors', '--', '.'];
     const added = await runGit(forge.git, place, add, { timeoutMs: 600_000, umask: '022', answers: [0, 1, 128] });
     if (added.exitCode !== 0) {
       const unsaved = await unsavedFiles(forge, place);

@@ -1,7 +1,5 @@
-import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
 
 import { digestOf } from '../../kernel/index.ts';
 import { giveToOwner, type Sandbox } from '../../sandbox/index.ts';
@@ -9,7 +7,12 @@ import type { Forge } from '../forge.ts';
 import { gitText } from '../git/index.ts';
 import { type ForgeRepository, forgePlace } from '../repository.ts';
 import type { RepositoryConfig } from '../repository-config.ts';
+import { copyTree } from './copy-tree.ts';
+import { spareOf, stockSpare, takeSpare } from './spare-setup.ts';
 import type { WorkFolder } from './work-folder.ts';
+
+/** A copy that takes longer than this, ms, is made ahead of the next folder. */
+const slowCopyMs = 500;
 
 /**
  * Names what the set-up of a commit makes: its commands and the content of the files it follows from (lockfiles, manifests).
@@ -21,20 +24,22 @@ export async function setupKeyOf(
   config: Pick<RepositoryConfig, 'workspace'>,
   commit: string,
 ): Promise<string | undefined> {
-  const { setup, cacheKey, isCacheable, env } = config.workspace;
+  const { setup, cacheKey, isCacheable, env, copy, include, link } = config.workspace;
   if (setup.length === 0 || !isCacheable || cacheKey.length === 0) return undefined;
   const entries = await gitText(forge.git, forgePlace(repository), ['ls-tree', '-z', commit, '--', ...cacheKey]);
   return digestOf({
     setup,
     env,
+    // Added later; left out where empty, so that what is kept goes on to fit.
+    ...(copy.length > 0 || include || link ? { checkout: [copy, include ?? [], link ?? []] } : {}),
     entries: entries.split('\0').filter(Boolean),
     platform: `${process.platform}-${process.arch}`,
   }).slice(0, 32);
 }
 
 /**
- * Fills a fresh clone from the cache: a private copy, by reflink where the file system can (X-12), given to the user that
- * the sandbox runs as. False = not cached.
+ * Fills a fresh clone from the cache with a private copy (X-12), given to the user that the sandbox runs as: the one that was
+ * made ahead where there is one (a rename), else a copy, by reflink where the file system can. False = not cached.
  */
 export async function restoreSetup(
   forge: Forge,
@@ -42,18 +47,25 @@ export async function restoreSetup(
   sandbox: Pick<Sandbox, 'owner'>,
   key: string,
 ): Promise<boolean> {
-  const kept = join(cacheFolder(forge, folder), key);
+  const home = cacheFolder(forge, folder);
+  const kept = join(home, key);
   const list = await readFile(join(kept, 'outputs.json'), 'utf8').catch(() => undefined);
   if (list === undefined) return false;
+  const outputs = JSON.parse(list) as string[];
+  const startedAt = forge.clock.monotonic();
+  const spare = await takeSpare(home, key, join(folder.root, 'spare'));
   const made: string[] = [];
-  for (const [at, output] of (JSON.parse(list) as string[]).entries()) {
+  for (const [at, output] of outputs.entries()) {
     const target = join(folder.clone, output);
     const firstNew = await mkdir(dirname(target), { recursive: true });
     await rm(target, { recursive: true, force: true });
-    await copyTree(join(kept, String(at)), target);
-    made.push(firstNew ?? target);
+    if (spare) await rename(join(spare, String(at)), target);
+    else await copyTree(join(kept, String(at)), target);
+    if (!spare || firstNew) made.push(firstNew ?? target);
   }
   await giveToOwner(sandbox.owner, made);
+  const isSlow = spare !== undefined || forge.clock.monotonic() - startedAt > slowCopyMs;
+  if (isSlow) stockSpare(forge, { home, key, outputs: outputs.length, owner: sandbox.owner });
   return true;
 }
 
@@ -64,13 +76,14 @@ export async function restoreSetup(
 export async function keepSetup(
   forge: Forge,
   folder: WorkFolder,
-  key: string,
-  outputs: readonly string[],
+  sandbox: Pick<Sandbox, 'owner'>,
+  { key, outputs }: { key: string; outputs: readonly string[] },
 ): Promise<void> {
   const home = cacheFolder(forge, folder);
   const target = join(home, key);
   if (outputs.length === 0 || (await exists(target))) return;
   await mkdir(home, { recursive: true, mode: 0o700 });
+  const startedAt = forge.clock.monotonic();
   const fresh = await mkdtemp(join(home, 'new-'));
   try {
     const paths = outputs.map((output) => output.replace(/\/$/, ''));
@@ -85,25 +98,20 @@ export async function keepSetup(
     if (!isCopy && !['ENOTEMPTY', 'EEXIST', 'ENOSPC'].includes(code ?? '')) throw error;
   }
   await dropOldest(home);
+  if (forge.clock.monotonic() - startedAt > slowCopyMs)
+    stockSpare(forge, { home, key, outputs: outputs.length, owner: sandbox.owner });
 }
 
 /** Keeps the five newest set-ups of a repository. */
 async function dropOldest(home: string): Promise<void> {
-  const names = (await readdir(home)).filter((name) => !name.startsWith('new-'));
+  const names = (await readdir(home)).filter((name) => !name.includes('-') && !name.includes('.'));
   const dated = await Promise.all(names.map(async (name) => ({ name, at: (await stat(join(home, name))).mtimeMs })));
   for (const { name } of dated.toSorted((a, b) => b.at - a.at).slice(5))
-    await rm(join(home, name), { recursive: true, force: true });
+    for (const path of [spareOf(home, name), join(home, name)]) await rm(path, { recursive: true, force: true });
 }
 
 function cacheFolder(forge: Forge, folder: WorkFolder): string {
   return join(forge.folders.work, '.set-up', folder.repositoryId);
-}
-
-/** `cp` keeps owner, times and symlinks, and shares blocks where it can; Node's own copy does not. */
-async function copyTree(from: string, to: string): Promise<void> {
-  const how = process.platform === 'darwin' ? ['-Rpc'] : ['-a', '--reflink=auto', '--no-target-directory'];
-  const options = { cwd: '/', env: { LC_ALL: 'C' }, timeout: 600_000, maxBuffer: 1024 * 1024 };
-  await promisify(execFile)('/bin/cp', [...how, '--', from, to], options);
 }
 
 function exists(path: string): Promise<boolean> {

@@ -6,6 +6,7 @@ import type { Forge } from '../forge.ts';
 import type { GitIdentity } from '../git/index.ts';
 import type { ForgeRepository } from '../repository.ts';
 import type { RepositoryConfig } from '../repository-config.ts';
+import { linkedPaths } from './link-operator-files.ts';
 
 /** One session's (or candidate's) folder. `root` is the server's; the four below are what a sandbox may show. */
 export interface WorkFolder {
@@ -20,6 +21,8 @@ export interface WorkFolder {
   /** Branch that is checked out; `undefined` = detached at `startCommit`. */
   branch: string | undefined;
   startCommit: string;
+  /** Leased port numbers by name; `default` is `PORT`. Left out = none. */
+  ports?: Readonly<Record<string, number>>;
 }
 
 /** What every run of git inside a work folder needs from the instance. */
@@ -59,12 +62,15 @@ export function excludeFile(folder: Pick<WorkFolder, 'root'>): string {
   return join(folder.root, 'exclude');
 }
 
-/** Paths that must be readable inside for git to work there: the forge's repository (objects are borrowed) and the excludes. */
+/** Paths that must be readable inside: the forge's repository (objects are borrowed), the excludes, what `workspace.link` names. */
 export function readOnlyPaths(
-  repository: Pick<ForgeRepository, 'forgeDir'>,
-  folder: Pick<WorkFolder, 'root'>,
+  repository: Pick<ForgeRepository, 'forgeDir'> & Partial<Parameters<typeof linkedPaths>[0]>,
+  folder: Pick<WorkFolder, 'root' | 'purpose'>,
 ): string[] {
-  return [repository.forgeDir, excludeFile(folder)];
+  const { operatorPath, config } = repository;
+  const linked =
+    folder.purpose !== 'reviewer' && operatorPath !== undefined && config ? linkedPaths({ operatorPath, config }) : [];
+  return [repository.forgeDir, excludeFile(folder), ...linked];
 }
 
 /** The environment of everything that runs in a work folder; `set` adds or overrides single variables. */
@@ -93,6 +99,8 @@ export function workFolderEnvironment(
       GOMODCACHE: join(folder.cache, 'go-mod'),
       COMPOSE_PROJECT_NAME: `chantier-${folder.ownerKey.toLowerCase().replaceAll(/[^a-z0-9_-]/g, '-')}`,
       CHANTIER_WORK_FOLDER: folder.clone,
+      CHANTIER_DATABASE_NAME: databaseName(folder),
+      ...portVariables(folder),
       ...options.inside?.env,
       ...options.env,
       ...options.set,
@@ -103,7 +111,7 @@ export function workFolderEnvironment(
 /** The profile under which a command of kind `kind` runs in `folder` (X-1). */
 export function workFolderProfile(
   kind: SandboxProfile['kind'],
-  repository: Pick<ForgeRepository, 'forgeDir'> & { name?: string },
+  repository: Parameters<typeof readOnlyPaths>[0] & { name?: string },
   folder: WorkFolder,
   options: {
     inside: InSandbox;
@@ -131,17 +139,43 @@ export function workFolderProfile(
   };
 }
 
-/** Environment variables that a repository's configuration sets, with `{owner}` and `{branch}` filled in. */
+/** A name for a database that no other folder has, as PostgreSQL and MySQL take it without quotes; at most 63 characters. */
+export function databaseName(folder: Pick<WorkFolder, 'ownerKey'>): string {
+  const key = folder.ownerKey.toLowerCase().replaceAll(/[^a-z0-9]/g, '_');
+  // Keys are ids that differ in their end.
+  return `chantier_${key.slice(-54)}`;
+}
+
+function portVariables({ ports = {} }: Pick<WorkFolder, 'ports'>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(ports).map(([name, port]) => [
+      name === 'default' ? 'PORT' : `CHANTIER_PORT_${name.toUpperCase().replaceAll('-', '_')}`,
+      String(port),
+    ]),
+  );
+}
+
+/** Environment variables that a repository's configuration sets, with `{owner}`, `{branch}`, `{database}`, `{port}` and `{port.NAME}` filled in. */
 export function configuredEnvironment(
   config: Pick<RepositoryConfig, 'workspace'>,
   folder: WorkFolder,
 ): Record<string, string> {
-  const values: Record<string, string> = { owner: folder.ownerKey, branch: folder.branch ?? '' };
+  const ports = Object.entries(folder.ports ?? {}).map(([name, port]) => [`port.${name}`, String(port)]);
+  const values: Record<string, string> = {
+    owner: folder.ownerKey,
+    branch: folder.branch ?? '',
+    database: databaseName(folder),
+    port: String(folder.ports?.default ?? ''),
+    ...Object.fromEntries(ports),
+  };
   return Object.fromEntries(
     Object.entries(config.workspace.env).map(([name, value]) => {
       if (name.startsWith('CHANTIER_'))
         throw new Fault('environment_name_refused', `workspace.env may not set ${name}.`);
-      return [name, value.replaceAll(/\{(owner|branch)\}/g, (_, key: string) => values[key] ?? '')];
+      const filled = value.replaceAll(/\{(owner|branch|database|port(?:\.[a-z0-9-]+)?)\}/g, (whole, key: string) =>
+        Object.hasOwn(values, key) ? (values[key] ?? '') : whole,
+      );
+      return [name, filled];
     }),
   );
 }

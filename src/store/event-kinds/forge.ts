@@ -11,6 +11,7 @@ export const forgeEvents = {
   'work-folder.ready': 'The set-up of a work folder ended well.',
   'work-folder.failed': 'The set-up of a work folder failed.',
   'work-folder.saved': 'Uncommitted or unfetched work of a work folder was saved into rescue refs.',
+  'work-folder.ports-leased': 'A work folder got port numbers that no other folder of the machine holds.',
   'work-folder.removed': 'A work folder was removed after its work was safe.',
   'checks.finished': 'The checks of a commit ended; counts by status.',
 } as const;

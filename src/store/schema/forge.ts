@@ -82,10 +82,21 @@ export interface CheckRunRow {
   ended_at: number;
 }
 
+/** A port number that one work folder holds on one machine; the row goes when the folder or its session ends. */
+export interface PortLeaseRow {
+  machine: string;
+  port: number;
+  owner_key: string;
+  /** `default` is the variable `PORT`, any other `CHANTIER_PORT_<NAME>`. */
+  name: string;
+  leased_at: number;
+}
+
 /** Tables of `forge`. */
 export interface ForgeSchema {
   repository: RepositoryRow;
   work_folder: WorkFolderRow;
   base_move: BaseMoveRow;
   check_run: CheckRunRow;
+  port_lease: PortLeaseRow;
 }

@@ -46,7 +46,7 @@ const meanings = `## What the parts mean
 | --- | --- |
 | \`repository\` | Which branch work starts from and lands on. \`forge: github\` is accepted, but not served yet. |
 | \`agents\` | Agents that this repository proposes. They are registered by a human with \`chantier agent add\`. |
-| \`workspace\` | What makes a fresh clone usable: \`setup\` commands in order, files to \`copy\` from your checkout, \`env\` values, files whose content is the \`cacheKey\`, \`teardown\`. |
+| \`workspace\` | What makes a fresh clone usable: \`setup\` commands in order, files to \`copy\` from your checkout, large ones to \`link\` (seen there, read-only), \`env\` values, names of \`ports\`, the folders of a \`sparse\` clone, files whose content is the \`cacheKey\` of what set-up made, \`teardown\` before the folder goes. In \`env\`, \`{port}\`, \`{port.NAME}\`, \`{database}\`, \`{owner}\` and \`{branch}\` are filled in. |
 | \`checks\` | Commands that a candidate must pass before it is offered for landing, or the word \`none\`. Saying nothing where nothing was found blocks landing. \`paths\` limits a check to changes that touch them; \`network: true\` lets it out through the wall. |
 | \`review\` | Rounds before a human is asked, who the humans are, and what happens when an author is gone (\`onDead\`). |
 | \`land\` | Up to which risk a reviewed change may land without a human (\`auto\`), and how (\`method\`). |
