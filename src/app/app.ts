@@ -28,7 +28,6 @@ import type {
   JobView,
   LandingView,
   LandRequest,
-  LogPage,
   MessageView,
   NewAgent,
   NewJob,
@@ -49,6 +48,7 @@ import type {
   RunRequest,
   RunView,
   SandboxView,
+  SessionFolderView,
   SessionView,
   SettingView,
   SettledView,
@@ -59,6 +59,8 @@ import type {
   TaskChange,
   TaskView,
   ToldView,
+  TranscriptPage,
+  TranscriptQuery,
   TrustRequest,
   VerdictRequest,
 } from '../wire/index.ts';
@@ -130,11 +132,10 @@ export interface SessionUseCases {
   stopAll(caller: Caller, reason?: string): Answer<StoppedAllView>;
   /** Undoes the halt of `stopAll`: dispatch, landing and outbox go on. */
   goOn(caller: Caller): Answer<{ halted: boolean }>;
-  logs(
-    caller: Caller,
-    session: string,
-    range: { generation?: number | undefined; after: number; limit: number },
-  ): Answer<LogPage>;
+  /** One page of what the agent of a generation wrote; waits for it up to `waitMs`. */
+  transcript(caller: Caller, session: string, query: TranscriptQuery): Answer<TranscriptPage>;
+  /** Where the session works. */
+  folder(caller: Caller, session: string): Answer<SessionFolderView>;
 }
 
 export interface DecisionUseCases {

@@ -4,6 +4,8 @@ export interface CliIo {
   cwd: string;
   /** Writes to stdout. */
   out(text: string): void;
+  /** Resolves when whoever reads stdout has taken most of it; long output waits for that. Left out: at once. */
+  drained?(): Promise<void>;
   /** Writes to stderr: progress and messages for people. */
   err(text: string): void;
   /** Everything on stdin, as text. */

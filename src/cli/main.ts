@@ -1,4 +1,5 @@
 /** The program `chantier`: one invocation, its exit code. */
+import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 
 import { hasTerminal } from './passphrase.ts';
@@ -14,6 +15,9 @@ process.exitCode = await runCli(process.argv.slice(2), {
   env: process.env,
   cwd: process.cwd(),
   out: (line) => void process.stdout.write(line),
+  drained: async () => {
+    if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain');
+  },
   err: (line) => void process.stderr.write(line),
   readStdin: () => text(process.stdin),
   // Inside an agent nobody sits at a terminal, whatever the agent was given.

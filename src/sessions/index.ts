@@ -64,4 +64,6 @@ export { tellSession, waitPrompt } from './tell-session.ts';
 export type { TranscriptLine, TranscriptPage, TranscriptRange } from './transcript.ts';
 export { readStderr, readTranscript } from './transcript.ts';
 export { sessionsTopic, transition } from './transition.ts';
-export { generationFolder, JournalReader } from './host/index.ts';
+export { generationFolder } from './host/index.ts';
+export { readableEntries } from './readable/readable-line.ts';
+export type { ReadableEntry } from './readable/frame.ts';

@@ -132,7 +132,9 @@ export {
 } from './review.ts';
 export type {
   EscalationView,
-  LogPage,
+  SessionFolderView,
+  TranscriptPage,
+  TranscriptQuery,
   SandboxView,
   SessionView,
   StartRequest,
@@ -146,8 +148,10 @@ export {
   escalationView,
   factSource,
   haltRequest,
-  logPage,
-  logQuery,
+  sessionFolderView,
+  transcriptEntry,
+  transcriptPage,
+  transcriptQuery,
   reasonRequest,
   sandboxView,
   sessionName,

@@ -76,7 +76,8 @@ export const rights = {
   'DELETE /api/sessions/{session}/pause': operate,
   'PUT /api/sessions/{session}/stop': operate,
   'POST /api/sessions/{session}/messages': operate,
-  'GET /api/sessions/{session}/log': read,
+  'GET /api/sessions/{session}/transcript': read,
+  'GET /api/sessions/{session}/folder': read,
   'PUT /api/halt': operate,
   'DELETE /api/halt': operate,
 

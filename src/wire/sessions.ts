@@ -130,20 +130,68 @@ export type StoppedAllView = z.infer<typeof stoppedAllView>;
 export const sessionQuery = pageQuery.extend({ state: sessionState.optional(), living: z.stringbool().optional() });
 export const escalationQuery = z.object({ session: sessionName.optional() });
 
-export const logQuery = z.object({
+/** Where a page of a transcript begins: at `after`, else `tail` lines before the end, else where `since` was; else at the beginning. */
+export const transcriptQuery = z.object({
+  /** Default: the newest. */
   generation: z.coerce.number().int().positive().optional(),
-  /** Byte offset in the journal to go on from. */
-  after: z.coerce.number().int().min(0).default(0),
+  /** Byte offset in the journal to go on from: `next` of the page before. */
+  after: z.coerce.number().int().min(0).optional(),
+  tail: z.coerce.number().int().min(1).max(2000).optional(),
+  since: timestamp.optional(),
+  /** Lines of the journal that a page reads at most. */
   limit: z.coerce.number().int().min(1).max(2000).default(200),
+  /** The journal's own lines instead of what they tell. */
+  raw: z.stringbool().default(false),
+  /** How long to wait where there is nothing yet, in ms. */
+  waitMs: z.coerce.number().int().min(0).max(20_000).default(0),
 });
-export const logPage = z.object({
+export type TranscriptQuery = z.infer<typeof transcriptQuery>;
+
+export const transcriptEntry = z.object({
+  /** Of the line it comes from. */
+  offset: z.int(),
+  kind: z.enum([
+    'agent',
+    'thought',
+    'user',
+    'tool',
+    'result',
+    'plan',
+    'question',
+    'permission',
+    'turn',
+    'notice',
+    'output',
+    'raw',
+  ]),
+  text: z.string(),
+  /** A piece that goes on where the entry of the same kind before it ended. */
+  continues: z.boolean(),
+});
+export const transcriptPage = z.object({
   sessionId: anyId,
   generation: z.int(),
-  entries: z.array(z.object({ offset: z.int(), stream: z.enum(['in', 'out', 'err']), text: z.string() })),
-  nextOffset: z.int(),
-  /** Whether the generation has ended and nothing will follow. */
+  /** The newest generation of the session; one before it gets nothing more. */
+  newestGeneration: z.int(),
+  entries: z.array(transcriptEntry),
+  next: z.int(),
+  /** Whether more can be read at once. */
+  hasMore: z.boolean(),
+  /** Whether this generation has ended and was read to its end. */
   ended: z.boolean(),
+  /** Whether no further generation can follow. */
+  sessionEnded: z.boolean(),
 });
-export type LogPage = z.infer<typeof logPage>;
+export type TranscriptPage = z.infer<typeof transcriptPage>;
+
+/** Where a session works. */
+export const sessionFolderView = z.object({
+  sessionId: anyId,
+  workKey: z.string(),
+  /** Absolute, on the machine of the server. */
+  path: z.string(),
+  branch: z.string().nullable(),
+});
+export type SessionFolderView = z.infer<typeof sessionFolderView>;
 
 export const haltRequest = z.object({ reason: shortText.optional() });

@@ -16,6 +16,8 @@ const does = {
   run: (turn, ...command) => turn.run(...command),
   commit: (turn, message) => turn.commit(message),
   say: (turn, text) => turn.say(text),
+  /** Says what no request may hold. */
+  sayBytes: (turn, base64) => turn.say(Buffer.from(base64, 'base64').toString('utf8')),
   link: (_turn, target, path) => symlinkSync(target, join(process.env.HOME, path)),
   makeFolder: (_turn, path) => mkdirSync(join(process.env.HOME, path), { recursive: true }),
   mayRun: async (turn, command) => turn.say(`${command}: ${(await turn.mayRun(command)) ? 'allowed' : 'refused'}`),

@@ -5,7 +5,15 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 
-import { type App, type AppContext, type Caller, createAccess, createApp, newSecret } from '../../src/app/index.ts';
+import {
+  type App,
+  type AppContext,
+  type Caller,
+  createAccess,
+  createApp,
+  ensureOperatorToken,
+} from '../../src/app/index.ts';
+import { type CliIo, runCli } from '../../src/cli/index.ts';
 import { loadConfig, pathsOf } from '../../src/config/index.ts';
 import { forgeFolders, openForge } from '../../src/forge/index.ts';
 import { type ManualClock, mustOk, newId } from '../../src/kernel/index.ts';
@@ -72,6 +80,8 @@ export interface World {
   decision(run: RunView, kind: string): Promise<DecisionView>;
   /** Everything that the agents of a session have said. */
   said(sessionId: string): Promise<string>;
+  /** One invocation of the program against this world's server; `io` overrides parts of its surroundings. */
+  cli(argv: string[], io?: Partial<CliIo>): Promise<{ exitCode: number; out: string; err: string }>;
   until<T>(what: string, probe: () => Promise<T | undefined | false>, withinMs?: number): Promise<T>;
 }
 
@@ -112,7 +122,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   });
   const access = createAccess({
     store,
-    operatorToken: newSecret(),
+    operatorToken: ensureOperatorToken(paths.operatorToken),
     lookUpSession: (hash) => findByTokenHash(store.read, hash),
     sandboxHolds: () => opened.report.holds,
     passphraseCost: 4,
@@ -215,12 +225,34 @@ function withWords(base: Base) {
         const open = mustOk(await app.decisions.list(caller(), { limit: 100, kind }));
         return open.items.find((one) => one.projectId === run.project.id);
       }),
+    cli: (argv: string[], io: Partial<CliIo> = {}) => runProgram(ctx, argv, io),
     async said(sessionId: string) {
-      const page = mustOk(await app.sessions.logs(caller(), sessionId, { after: 0, limit: 1000 }));
+      const page = mustOk(await app.sessions.transcript(caller(), sessionId, { limit: 2000, raw: true, waitMs: 0 }));
       return JSON.stringify(page);
     },
   };
   return world;
+}
+
+/** Runs the program in this process, as `main.ts` does. */
+async function runProgram(
+  ctx: AppContext,
+  argv: string[],
+  io: Partial<CliIo> = {},
+): Promise<{ exitCode: number; out: string; err: string }> {
+  let out = '';
+  let err = '';
+  const exitCode = await runCli(argv, {
+    cwd: '/',
+    out: (text) => void (out += text),
+    err: (text) => void (err += text),
+    readStdin: async () => '',
+    hasTerminal: () => false,
+    signal: new AbortController().signal,
+    ...io,
+    env: { CHANTIER_HOME: ctx.paths.home, CHANTIER_AUTOSTART: 'false', ...io.env },
+  });
+  return { exitCode, out, err };
 }
 
 /** What happened last, for whoever reads a failure. */

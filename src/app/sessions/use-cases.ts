@@ -22,7 +22,8 @@ import type { Caller } from '../caller.ts';
 import type { AppContext } from '../context.ts';
 import { chooseAuthor } from '../dispatch/choose-author.ts';
 import { folderToGoOnIn, whyNothingStarts } from '../dispatch/dispatch-tasks.ts';
-import { readLogPage } from './read-log.ts';
+import { readFolder } from './read-folder.ts';
+import { readTranscriptPage } from './read-transcript.ts';
 import type { StopEverything } from './stop-everything.ts';
 import { escalationView, readSessionView, readSessionViews } from './views.ts';
 import { readInstanceStatus } from '../instance/status.ts';
@@ -130,9 +131,13 @@ export function sessionUseCases(ctx: AppContext, stopEverything: StopEverything)
       await ctx.store.tx((tx) => ctx.halt.set(tx, false, caller.actor));
       return ok({ halted: false });
     },
-    async logs(_caller, session, range) {
+    async transcript(caller, session, query) {
       const row = await rowOf(db, session);
-      return row.ok ? readLogPage(ctx, row.value, range) : row;
+      return row.ok ? readTranscriptPage(ctx, caller, row.value, query) : row;
+    },
+    async folder(_caller, session) {
+      const row = await rowOf(db, session);
+      return row.ok ? readFolder(ctx, row.value) : row;
     },
   };
 }

@@ -2,40 +2,98 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Command } from 'commander';
 
-import type { LogPage } from '../../wire/index.ts';
+import { parseDuration } from '../../config/index.ts';
+import type { TranscriptPage } from '../../wire/index.ts';
 import type { CliContext } from '../context.ts';
-import { visible } from '../show.ts';
+import { readThroughRestarts } from '../follow-pages.ts';
+import { failWith } from '../outcome.ts';
+import { TranscriptText } from '../show-transcript.ts';
+
+/** How long the server holds a request while nothing comes (ms). */
+const followWaitMs = 15_000;
+/** How often is looked whether an ended process was started again (ms). */
+const lookAgainMs = 500;
 
 export function define(command: Command, context: CliContext): void {
   command
     .argument('<session>', 'Work key or id of the session')
-    .option('--follow', 'Go on until the session ends')
+    .option('--follow', 'Go on until the session ends, over restarts of the server and of the agent')
     .option('--generation <n>', 'An earlier start of its process')
-    .option('--limit <n>', 'Entries of one page', '200')
-    .option('--after <offset>', 'Byte offset to go on from', '0');
+    .option('--since <when>', 'From this time on: 30m, 2h, or 2026-01-31T12:00:00Z')
+    .option('--all', 'From the beginning to the end')
+    .option('--limit <n>', 'Lines of the journal in a page, the newest unless told otherwise', '200')
+    .option('--after <offset>', 'Byte offset to go on from: "next" of the page before')
+    .option('--raw', 'The lines of the journal as they are');
   context.action(command, async ({ args: [session = ''], options }) => {
-    const path = `/api/sessions/${encodeURIComponent(session)}/log`;
-    let after = Number(options.after);
-    const read = (): Promise<LogPage> =>
-      context.get<LogPage>(path, {
-        after,
-        limit: String(options.limit),
-        generation: options.generation as string | undefined,
-      });
-    let page = await read();
-    while (options.follow && !context.io.signal.aborted) {
-      context.io.out(options.json ? page.entries.map((entry) => `${JSON.stringify(entry)}\n`).join('') : textOf(page));
-      const isAtEnd = page.nextOffset === after;
-      after = page.nextOffset;
-      if (page.ended && isAtEnd) return { json: { nextOffset: after, ended: true }, text: '' };
-      if (isAtEnd) await sleep(500, undefined, { signal: context.io.signal }).catch(() => {});
-      page = await read();
-    }
-    return { json: page, text: textOf(page) };
+    const path = `/api/sessions/${encodeURIComponent(session)}/transcript`;
+    const begin = beginOf(options);
+    const query = {
+      limit: String(options.limit),
+      raw: options.raw ? (true as const) : undefined,
+    };
+    const generation = options.generation as string | undefined;
+    const first = await context.get<TranscriptPage>(path, { ...query, ...begin, generation });
+    const isWhole = options.follow || options.all || (begin.since !== undefined && !options.json);
+    if (isWhole) return readOn(context, path, query, first, options);
+    const text = new TranscriptText();
+    return { json: first, text: text.add(first.entries) + text.end() };
   });
 }
 
-function textOf(page: LogPage): string {
-  const marks = { in: '>', out: '<', err: '!' };
-  return page.entries.map((entry) => `${marks[entry.stream]} ${visible(entry.text)}\n`).join('');
+/** Prints page by page, holding one; with `--json` one entry a line. */
+async function readOn(
+  context: CliContext,
+  path: string,
+  query: { limit: string; raw: true | undefined },
+  first: TranscriptPage,
+  options: { json?: boolean; follow?: unknown; generation?: unknown },
+): Promise<{ json: unknown; text: string }> {
+  const text = new TranscriptText();
+  let last = first;
+  for (let page: TranscriptPage | undefined = first; page !== undefined;) {
+    last = page;
+    const { entries } = page;
+    context.io.out(options.json ? entries.map((entry) => `${JSON.stringify(entry)}\n`).join('') : text.add(entries));
+    await context.io.drained?.();
+    const next = nextOf(page, options);
+    if (next === undefined) break;
+    if (page.ended && next.generation === page.generation)
+      await sleep(lookAgainMs, undefined, { signal: context.io.signal }).catch(() => {});
+    const { limit, raw } = query;
+    page = await readThroughRestarts<TranscriptPage>(context, path, { limit, raw, ...next });
+  }
+  return { json: { generation: last.generation, next: last.next, ended: last.ended }, text: text.end() };
+}
+
+/** Where the reading goes on; `undefined` at its end. */
+function nextOf(
+  page: TranscriptPage,
+  options: { follow?: unknown; generation?: unknown },
+): { generation: number; after: number; waitMs?: number } | undefined {
+  const here = { generation: page.generation, after: page.next };
+  if (page.hasMore) return here;
+  if (page.ended && options.generation !== undefined) return undefined;
+  // A process that was started again goes on in the next generation's journal.
+  if (page.ended && page.generation < page.newestGeneration) return { generation: page.generation + 1, after: 0 };
+  if (options.follow !== true || (page.ended && page.sessionEnded)) return undefined;
+  return { ...here, waitMs: followWaitMs };
+}
+
+function beginOf(options: Record<string, unknown>): Record<string, string | number | undefined> {
+  if (options.after !== undefined) return { after: String(options.after) };
+  if (options.since !== undefined) return { since: momentOf(String(options.since)) };
+  return options.all ? { after: 0 } : { tail: Math.min(2000, Number(options.limit) || 200) };
+}
+
+/** A duration before now, or a moment, as RFC 3339. */
+function momentOf(when: string): string {
+  const ago = parseDuration(when);
+  const at = ago === undefined ? Date.parse(when) : Date.now() - ago;
+  if (!Number.isFinite(at))
+    throw failWith(
+      'invalid',
+      'bad_time',
+      `"${when}" is neither a duration like 30m nor a time like 2026-01-31T12:00:00Z.`,
+    );
+  return new Date(at).toISOString();
 }

@@ -5,10 +5,9 @@ import {
   escalationQuery,
   escalationView,
   haltRequest,
-  logPage,
-  logQuery,
   pageOf,
   reasonRequest,
+  sessionFolderView,
   sessionName,
   sessionQuery,
   sessionView,
@@ -17,6 +16,8 @@ import {
   stoppedAllView,
   tellRequest,
   toldView,
+  transcriptPage,
+  transcriptQuery,
 } from '../../wire/index.ts';
 import type { ApiParts } from '../parts.ts';
 import { addRoute, type Api } from '../route.ts';
@@ -48,13 +49,7 @@ export function addSessionRoutes(api: Api, parts: ApiParts): void {
     { summary: 'Tell a session something', params, body: tellRequest, answer: toldView },
     (input) => sessions.tell(input.caller, input.params.session, input.body),
   );
-  addRoute(
-    api,
-    parts,
-    'GET /api/sessions/{session}/log',
-    { summary: 'Read the journal of a session', params, query: logQuery, answer: logPage },
-    (input) => sessions.logs(input.caller, input.params.session, input.query),
-  );
+  addReading(api, parts);
   addRoute(
     api,
     parts,
@@ -68,6 +63,30 @@ export function addSessionRoutes(api: Api, parts: ApiParts): void {
     'DELETE /api/halt',
     { summary: 'Let dispatch, landing and outbox go on', answer: z.object({ halted: z.boolean() }) },
     ({ caller }) => sessions.goOn(caller),
+  );
+}
+
+/** What shows a session's work. */
+function addReading(api: Api, parts: ApiParts): void {
+  const { sessions } = parts.app;
+  addRoute(
+    api,
+    parts,
+    'GET /api/sessions/{session}/transcript',
+    {
+      summary: 'Read the transcript of a session, a page at a time',
+      params,
+      query: transcriptQuery,
+      answer: transcriptPage,
+    },
+    (input) => sessions.transcript(input.caller, input.params.session, input.query),
+  );
+  addRoute(
+    api,
+    parts,
+    'GET /api/sessions/{session}/folder',
+    { summary: 'Say where a session works', params, answer: sessionFolderView },
+    (input) => sessions.folder(input.caller, input.params.session),
   );
 }
 

@@ -25,6 +25,8 @@ const maxBatchBytes = 1024 * 1024;
 /** How long the journal must be quiet after the end when something else still holds the agent's stdout. */
 const quietAfterEndMs = 50;
 const retryAfterMs = 1_000;
+/** How often is noted how far the journal has come (ms). */
+const markEveryMs = 5_000;
 
 /** Reads one generation's journal and gives events and flags, in order and one at a time, to a sink. */
 export class LinkLoop {
@@ -42,6 +44,8 @@ export class LinkLoop {
   #wake: (() => void) | undefined;
   #isWoken = false;
   #seenSize = -1;
+  #markedTo: number;
+  #markedAt = -Infinity;
   #done: Promise<void> = Promise.resolve();
 
   constructor(generation: Generation, reader: JournalReader, handler: LinkHandler, sink: DriverSink, clock: Clock) {
@@ -52,6 +56,7 @@ export class LinkLoop {
     this.#clock = clock;
     this.#appliedTo = reader.consumed;
     this.#consumedTo = reader.consumed;
+    this.#markedTo = reader.consumed;
   }
 
   /** Offset up to which the sink has applied everything. */
@@ -119,6 +124,7 @@ export class LinkLoop {
   async #round(): Promise<void> {
     const { phase } = this.#generation.look();
     await this.#drain();
+    await this.#mark();
     if (phase === 'ended' || phase === 'start-failed') return this.#end();
     await this.#handler.advance();
     await this.#deliver();
@@ -143,6 +149,15 @@ export class LinkLoop {
     const latch = this.#generation.latch();
     if (!latch || line.start < latch.journalOffset) this.#queue.push(...this.#handler.readLine(line));
     this.#consumedTo = line.end;
+  }
+
+  /** A mark that could not be written costs nothing but precision. */
+  async #mark(): Promise<void> {
+    const now = this.#clock.monotonic();
+    if (this.#consumedTo === this.#markedTo || now - this.#markedAt < markEveryMs) return;
+    this.#markedTo = this.#consumedTo;
+    this.#markedAt = now;
+    await this.#generation.markTime(this.#consumedTo).catch(() => undefined);
   }
 
   /** A batch without events is only worth a transaction when much was read. A rejected batch stays and is tried again. */

@@ -26,6 +26,8 @@ export interface GenerationFiles {
   exit: string;
   /** The latch of an ordered stop; what the journal says after it does not count (decision 5). */
   stop: string;
+  /** How far the journal had come at which time. */
+  marks: string;
   /** Three rotating parts of the stderr ring. */
   stderr: readonly string[];
 }
@@ -42,6 +44,7 @@ export function filesOf(folder: string): GenerationFiles {
     pid: join(folder, 'pid'),
     exit: join(folder, 'exit'),
     stop: join(folder, 'stop'),
+    marks: join(folder, 'marks'),
     stderr: [0, 1, 2].map((part) => join(folder, `err.${part}`)),
   };
 }

@@ -15,6 +15,7 @@ import { bootId, isAlive } from './process-identity.ts';
 import { readStderrTail } from './stderr-ring.ts';
 import { stopGeneration } from './stop-generation.ts';
 import type { StopOptions, StopReport } from './stop-generation.ts';
+import { appendMark } from './time-marks.ts';
 import { watchFolder } from './watch-folder.ts';
 
 /** A folder without identities after this long has failed to start and is never started again (design section 7). */
@@ -139,6 +140,11 @@ export class Generation {
   /** Bytes in the journal now. */
   journalSize(): number {
     return sizeOf(this.files.journal);
+  }
+
+  /** Notes that the journal has been read to `offset` by now; what `--since` looks at. */
+  markTime(offset: number): Promise<void> {
+    return appendMark(this.files.marks, this.#clock.now(), offset);
   }
 
   /** Whether nothing more can come into the journal: the agent has ended and the appender with it. */

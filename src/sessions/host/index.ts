@@ -4,6 +4,7 @@ export type { ExitRecord, GenerationFiles, LatchRecord, ProcessRecord } from './
 export { Generation, launchLimitMs, openGeneration } from './generation.ts';
 export type { GenerationState } from './generation.ts';
 export type { AppendedFrame } from './inbox.ts';
+export { findLastLine, findTail } from './journal-tail.ts';
 export { JournalReader } from './journal-reader.ts';
 export type { JournalLine, ReaderBounds } from './journal-reader.ts';
 export { bootId, isAlive } from './process-identity.ts';
@@ -11,4 +12,5 @@ export type { ProcessIdentity } from './process-identity.ts';
 export { findRunProcesses } from './run-processes.ts';
 export { generationFolder, startGeneration } from './start-generation.ts';
 export type { GenerationSpec } from './start-generation.ts';
+export { findOffsetSince } from './time-marks.ts';
 export type { StopOptions, StopReport } from './stop-generation.ts';
