@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-import { createAccess, createApp, ensureOperatorToken, readStoredSettings } from './app/index.ts';
+import { createAccess, createApp, ensureOperatorToken, readStoredSettings, watchMachine } from './app/index.ts';
 import { type InstancePaths, loadConfig } from './config/index.ts';
 import { forgeFolders, openForge, recoverForge } from './forge/index.ts';
 import { Fault, systemActor } from './kernel/index.ts';
@@ -57,9 +57,15 @@ async function serveOver(
   const config = loadConfig({ env, stored: await readStoredSettings(store) });
   const log = openLog(paths, config.get('log.level'));
   const workRoot = config.get('workspace.root') || paths.workRoot;
+  const machine = watchMachine(() => ({
+    memoryPercent: config.get('pressure.memory'),
+    ioPercent: config.get('pressure.io'),
+    leastFreeBytes: config.get('pressure.freeMemory'),
+  }));
   const forge = await openForge({
     folders: forgeFolders({ ...paths, workRoot }),
-    heavyRuns: config.get('workspace.slots'),
+    heavyRuns: () => config.get('workspace.slots'),
+    isHeld: () => machine.look().isHeld,
   });
   if (!forge.ok) throw new Fault(forge.refusal.code, forge.refusal.message);
   const barrier = await openBarrier(paths, config, log, options.rules);
@@ -71,6 +77,7 @@ async function serveOver(
     paths,
     config,
     forge: forge.value,
+    machine,
     barrier,
     log,
     version: packageVersion,

@@ -5,6 +5,7 @@ import type { Forge } from '../forge/index.ts';
 import type { CarriedIn, ProbeReport, Sandbox, WallKeeper, WallRule } from '../sandbox/index.ts';
 import type { Broker, SessionContext } from '../sessions/index.ts';
 import type { Store } from '../store/index.ts';
+import type { MachineWatch } from './dispatch/watch-machine.ts';
 import type { Halt } from './instance/halt.ts';
 
 /** What the use cases of `app` work with; made once by `createApp`. */
@@ -13,6 +14,7 @@ export interface AppContext {
   readonly paths: InstancePaths;
   readonly config: Config;
   readonly forge: Forge;
+  readonly machine: MachineWatch;
   readonly barrier: Barrier;
   readonly sessions: SessionContext;
   readonly broker: Broker;

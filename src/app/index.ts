@@ -25,6 +25,7 @@ export {
   unlockIdleMs,
   unlockTtlMs,
 } from './access/index.ts';
+export { type MachineWatch, watchMachine } from './dispatch/watch-machine.ts';
 export type {
   AgentSideUseCases,
   Answer,

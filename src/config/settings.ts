@@ -174,6 +174,27 @@ export const settings = {
     help: 'How many set-ups, builds and checks run at once on this machine.',
     change: 'operator',
   },
+  'pressure.memory': {
+    env: 'CHANTIER_PRESSURE_MEMORY',
+    default: 10,
+    kind: integer(1, 100),
+    help: 'Nothing new starts while all work waited for memory for this percentage of the last ten seconds; 100 = never.',
+    change: 'operator',
+  },
+  'pressure.io': {
+    env: 'CHANTIER_PRESSURE_IO',
+    default: 60,
+    kind: integer(1, 100),
+    help: 'Nothing new starts while all work waited for the disk for this percentage of the last ten seconds; 100 = never.',
+    change: 'operator',
+  },
+  'pressure.freeMemory': {
+    env: 'CHANTIER_PRESSURE_FREE_MEMORY',
+    default: 512 * 1024 ** 2,
+    kind: { type: 'size', minBytes: 0, maxBytes: 1024 ** 5 },
+    help: 'Nothing new starts while less memory than this is available.',
+    change: 'operator',
+  },
   'idempotency.ttl': {
     env: null,
     default: 86_400_000,

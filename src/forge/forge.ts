@@ -49,7 +49,9 @@ export async function openForge(options: {
   folders: ForgeFolders;
   gitPath?: string;
   clock?: Clock;
-  heavyRuns?: number;
+  heavyRuns?: () => number;
+  /** True while the machine has no room for a second run. */
+  isHeld?: () => boolean;
   /** Home of the person whose checkouts are registered; default the server's user. */
   personHome?: string;
 }): Promise<Result<Forge>> {
@@ -60,7 +62,7 @@ export async function openForge(options: {
     clock: options.clock ?? systemClock,
     folders: options.folders,
     person: await readPersonSettings(git.value, options.personHome ?? homedir()),
-    slots: createSlots(options.heavyRuns ?? 2),
+    slots: createSlots(options.heavyRuns ?? (() => 2), options.isHeld),
     turns: createKeyedTurns(),
   });
 }

@@ -2,26 +2,47 @@
 export interface Slots {
   /** Waits for a slot, runs `fn`, gives the slot back. */
   run<T>(fn: () => Promise<T>): Promise<T>;
+  /** How many there are. */
+  readonly count: number;
   readonly inUse: number;
   readonly waiting: number;
 }
 
-/** `count` slots, given in the order of asking. */
-export function createSlots(count: number): Slots {
+/** How long a run that is held looks away before it asks again, ms. */
+const heldMs = 1_000;
+
+/**
+ * `count()` slots, given in the order of asking; a changed count holds from the next run on. While `isHeld()` only one run
+ * goes on at a time: a machine without memory gets no second build, and is never stuck.
+ */
+export function createSlots(count: () => number, isHeld: () => boolean = () => false): Slots {
   let inUse = 0;
+  let timer: NodeJS.Timeout | undefined;
   const queue: (() => void)[] = [];
+  const mayStart = (): boolean => inUse === 0 || (inUse < count() && !isHeld());
+  const next = (): void => {
+    while (queue.length > 0 && mayStart()) {
+      inUse += 1;
+      queue.shift()?.();
+    }
+    clearTimeout(timer);
+    if (queue.length > 0 && inUse < count()) timer = setTimeout(next, heldMs).unref();
+  };
   return {
     async run(fn) {
-      if (inUse >= count) await new Promise<void>((resolve) => queue.push(resolve));
-      else inUse += 1;
+      await new Promise<void>((resolve) => {
+        queue.push(resolve);
+        next();
+      });
       try {
         return await fn();
       } finally {
-        const next = queue.shift();
-        // The slot passes on without becoming free, so that nobody overtakes the queue.
-        if (next) next();
-        else inUse -= 1;
+        inUse -= 1;
+        next();
       }
+    },
+    get count() {
+      return count();
     },
     get inUse() {
       return inUse;

@@ -89,6 +89,18 @@ export const statusView = z.object({
   /** True after `stop --all`: nothing is dispatched, landed or sent. */
   halted: z.boolean(),
   quota: z.object({ active: z.int(), max: z.int(), reviewers: z.int(), maxReviewers: z.int() }),
+  /** Set-ups, builds and checks that run at once, and whether the machine has room for more (design 6). */
+  machine: z.object({
+    slots: z.object({ inUse: z.int(), max: z.int(), waiting: z.int() }),
+    /** True while memory or I/O pressure stops dispatch. */
+    isHeld: z.boolean(),
+    reason: z.string().nullable(),
+    /** When it goes on. */
+    goesOn: z.string().nullable(),
+    memoryPercent: z.number().nullable(),
+    ioPercent: z.number().nullable(),
+    freeBytes: z.number(),
+  }),
   openDecisions: z.int(),
   readyTasks: z.int(),
   sessions: z.array(sessionView),

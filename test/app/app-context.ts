@@ -4,6 +4,7 @@ import { pino } from 'pino';
 
 import type { Caller } from '../../src/app/caller.ts';
 import type { AppContext } from '../../src/app/context.ts';
+import { type MachineWatch, watchMachine } from '../../src/app/dispatch/watch-machine.ts';
 import { openHalt } from '../../src/app/instance/halt.ts';
 import { loadConfig, pathsOf } from '../../src/config/index.ts';
 import { newId } from '../../src/kernel/index.ts';
@@ -17,6 +18,12 @@ export interface AppWorld extends ForgeWorld {
   caller(proof?: Caller['proof']): Caller;
 }
 
+/** A machine that always has room, whatever else runs beside the tests. */
+export const roomyMachine: MachineWatch = watchMachine(
+  () => ({ memoryPercent: 100, ioPercent: 100, leastFreeBytes: 0 }),
+  '/nonexistent',
+);
+
 /** Opens that over a store. `holds`: whether the sandbox counts as one that holds; what runs does so without a wall. */
 export async function openAppWorld(store: Store, options: { holds?: boolean } = {}): Promise<AppWorld> {
   const world = await openForgeWorld();
@@ -26,6 +33,7 @@ export async function openAppWorld(store: Store, options: { holds?: boolean } = 
     paths: pathsOf(world.home),
     config: loadConfig({ env: {} }),
     forge: world.forge,
+    machine: roomyMachine,
     barrier: { sandbox, report: {}, wall: undefined, rules: [] },
     halt: await openHalt(store),
     log: pino({ level: 'silent' }),

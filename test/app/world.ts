@@ -24,6 +24,7 @@ import { findByTokenHash } from '../../src/sessions/index.ts';
 import { openTestSqlite, type TestStore } from '../../src/store/testing.ts';
 import type { DecisionView, PullRequestView, RunRequest, RunView, SessionView } from '../../src/wire/index.ts';
 import { makeMakeRepository } from '../repositories/index.ts';
+import { roomyMachine } from './app-context.ts';
 
 /** One step of `test/agents/follows-words.mjs`. */
 export type Step = [name: string, ...args: unknown[]];
@@ -53,6 +54,7 @@ export interface WorldOptions {
   sandbox?: 'auto' | 'none';
   reviewers?: { codename: string; family: string }[];
   settings?: Readonly<Record<string, string | number | boolean>>;
+  machine?: AppContext['machine'];
 }
 
 /** The whole app in this process over a real store, forge, sandbox, supervision and the bridge that agents call. */
@@ -108,6 +110,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   const bridge = bridgeOf(paths);
   onTestFinished(() => rmSync(bridge.runFolder, { recursive: true, force: true }));
   const { app, context, start, stop } = await createApp({
+    machine: options.machine ?? roomyMachine,
     store,
     paths,
     config,

@@ -92,6 +92,9 @@ export function createInstance(settings: NodeJS.ProcessEnv = {}, options: Server
     CHANTIER_HOME: home,
     CHANTIER_PORT: '0',
     CHANTIER_AUTOSTART: 'false',
+    // Whatever else runs beside the tests.
+    CHANTIER_PRESSURE_MEMORY: '100',
+    CHANTIER_PRESSURE_IO: '100',
     ...settings,
   };
   mkdirSync(join(root, 'operator'));

@@ -69,6 +69,7 @@ async function dispatchReadyTasks(ctx: AppContext): Promise<PassOutcome> {
         skipped.push(task.id);
         continue;
       }
+      if (ctx.machine.look().isHeld) return lookAgainIn(2_000);
       const started = await dispatchTask(ctx, task);
       if (started.ok) continue;
       if (started.refusal.kind === 'quota') return done;

@@ -27,11 +27,18 @@ export async function readInstanceStatus(ctx: AppContext, workKey?: string): Pro
       reviewers: await countActive(db, 'reviewer'),
       maxReviewers: settings.maxReviewers,
     },
+    machine: machineView(ctx),
     openDecisions: Number(open.count),
     readyTasks: ready.length,
     sessions: await readSessionViews(ctx, workKey === undefined ? {} : { workKey, includeEnded: true, limit: 1 }),
     denied: await readDenials(ctx),
   };
+}
+
+function machineView({ machine, forge }: AppContext): StatusView['machine'] {
+  const { count: max, inUse, waiting } = forge.slots;
+  const { isHeld, reason = null, goesOn = null, memoryPercent = null, ioPercent = null, freeBytes } = machine.look();
+  return { slots: { inUse, max, waiting }, isHeld, reason, goesOn, memoryPercent, ioPercent, freeBytes };
 }
 
 /** What every surface says about the wall (design section 4). */

@@ -40,6 +40,7 @@ export async function deliverToAuthor(
   }
   if (current.length === 0) return done;
   if (!(await whyNothingStarts(ctx)).ok) return lookAgainIn(30_000);
+  if (ctx.machine.look().isHeld) return lookAgainIn(5_000);
   const since = Math.max(...current.map((feedback) => feedback.createdAt));
   const followUps = authors.filter((session) => session.created_at >= since);
   const last = authors[0];

@@ -29,6 +29,7 @@ export async function dispatchReviewer(
   pullRequest: PullRequest,
 ): Promise<PassOutcome> {
   if (!(await whyNothingStarts(ctx)).ok) return lookAgainIn(30_000);
+  if (ctx.machine.look().isHeld) return lookAgainIn(5_000);
   const reviewers = await readReviewers(ctx);
   const topology = topologyOf(reviewers);
   const contributors = await readContributors(ctx.store.read, pullRequest.id);

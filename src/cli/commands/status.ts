@@ -19,6 +19,10 @@ function textOf(status: StatusView): string {
     status.sandbox.holds ? `Sandbox ${status.sandbox.driver}: holds.` : `WARNING ${status.sandbox.message}`,
     `${quota.active}/${quota.max} sessions, ${quota.reviewers}/${quota.maxReviewers} reviewers · ${counted(status.readyTasks, 'ready task')} · ${counted(status.openDecisions, 'open decision')}${status.openDecisions > 0 ? ' ("chantier pending")' : ''}`,
   ];
+  const { slots, isHeld, reason, goesOn } = status.machine;
+  if (slots.inUse > 0 || slots.waiting > 0)
+    lines.push(`Set-ups and checks: ${slots.inUse} of ${slots.max} slots in use, ${slots.waiting} waiting.`);
+  if (isHeld) lines.push(`Nothing new starts: ${oneLine(reason ?? '')}. It goes on when ${oneLine(goesOn ?? '')}.`);
   if (status.sessions.length > 0) {
     lines.push(
       '',
