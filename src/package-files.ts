@@ -1,8 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-import type { Bridge } from './app/index.ts';
+import type { Bridge, OwnTools } from './app/index.ts';
 import { ensureRunFolder, type InstancePaths } from './config/index.ts';
+import { toolsOf } from './mcp/index.ts';
 import { bridgeFolderOf } from './server/index.ts';
 
 /** The folder of the installed package: this file runs from `src/`, or bundled from `dist/`. */
@@ -14,6 +15,13 @@ export const packageVersion = manifest.version;
 
 const isBundled = import.meta.dirname !== join(packageRoot, 'src');
 
+/** What agents may call of ours, of whatever role. */
+export const ownTools: OwnTools = new Map(
+  Object.values(toolsOf)
+    .flat()
+    .map(({ name, inputSchema }) => [name, new Set(Object.keys(inputSchema.properties ?? {}))]),
+);
+
 /** How agents start their tools inside, and which files that needs there. */
 export function bridgeOf(paths: InstancePaths): Bridge {
   const entry = isBundled ? join(packageRoot, 'dist', 'cli.js') : join(packageRoot, 'src', 'cli', 'main.ts');
@@ -24,6 +32,7 @@ export function bridgeOf(paths: InstancePaths): Bridge {
     command: [process.execPath, '--disable-warning=ExperimentalWarning', entry, 'mcp'],
     readOnly: [process.execPath, join(packageRoot, 'package.json'), ...files.map((name) => join(packageRoot, name))],
     runFolder: ensureRunFolder(paths.home),
+    tools: ownTools,
   };
 }
 

@@ -7,6 +7,7 @@ import type { Broker, SessionContext } from '../sessions/index.ts';
 import type { Store } from '../store/index.ts';
 import type { MachineWatch } from './dispatch/watch-machine.ts';
 import type { Halt } from './instance/halt.ts';
+import type { OwnTools } from './launch/own-tools.ts';
 
 /** What the use cases of `app` work with; made once by `createApp`. */
 export interface AppContext {
@@ -52,4 +53,6 @@ export interface Bridge {
   readonly readOnly: readonly string[];
   /** Short private folder for socket folders of sessions; a socket's path is limited to about 100 bytes. */
   readonly runFolder: string;
+  /** What this program offers. */
+  readonly tools: OwnTools;
 }

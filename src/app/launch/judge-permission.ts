@@ -20,6 +20,7 @@ import {
 import type { AppContext } from '../context.ts';
 import { phaseOf } from '../instance/phase-of.ts';
 import { findSessionFolder } from '../workspace/session-folder.ts';
+import { isOwnTool } from './own-tools.ts';
 
 /**
  * Judges a permission request of an agent's own protocol at the gate (door two, gate decision 1): allowed and counted,
@@ -90,21 +91,10 @@ async function prepareAsk(ctx: AppContext, session: Session, ask: PermissionAsk)
     },
     (label) => ({
       ...unknownServer(session.agent, label),
-      ...(label === 'chantier' && namesOwnTool(ask.call) ? { isOwn: true } : {}),
+      ...(label === 'chantier' && isOwnTool(ask.call, ctx.bridge.tools) ? { isOwn: true } : {}),
     }),
   );
   return prepareCall(call, policyFor(ctx, repository?.config.policy));
-}
-
-/**
- * Whether a call is one of the tools of `chantier mcp`, which the server judges where it is called. The whole name must be
- * ours, and nothing in the call may be a command: a title is words that an agent chose.
- */
-function namesOwnTool(call: PermissionAsk['call']): boolean {
-  const name = call.tool ?? call.title ?? '';
-  const input = (call.input ?? {}) as Record<string, unknown>;
-  const isCommand = call.operation === 'execute' || 'command' in input || 'cmd' in input;
-  return !isCommand && /^mcp__chantier__[a-z_]+$/.test(name);
 }
 
 /** The policy of one session: the instance's, then the trusted repository's; broken rules never loosen it. */

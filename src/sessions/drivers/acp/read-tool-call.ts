@@ -6,7 +6,7 @@ import { isRecord, textOf } from '../read-json.ts';
 export function readToolCall(value: Record<string, unknown>): ToolCallView {
   const call: ToolCallView = { callId: textOf(value.toolCallId) ?? '' };
   const title = textOf(value.title);
-  const tool = textOf(value.name);
+  const tool = textOf(value.name) ?? claudeToolName(value._meta);
   const operation = textOf(value.kind);
   const status = textOf(value.status);
   if (title !== undefined) call.title = title;
@@ -18,6 +18,11 @@ export function readToolCall(value: Record<string, unknown>): ToolCallView {
   if (isGiven(value.rawOutput)) call.output = value.rawOutput;
   if (Array.isArray(value.content)) call.content = value.content as Json;
   return call;
+}
+
+/** Claude Code's adapter names the tool beside the title, which is the model's words or a command. */
+function claudeToolName(meta: unknown): string | undefined {
+  return isRecord(meta) && isRecord(meta.claudeCode) ? textOf(meta.claudeCode.toolName) : undefined;
 }
 
 function readPaths(locations: unknown[]): string[] {
