@@ -37,3 +37,13 @@ export function shortTime(timestamp: string | null): string {
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
+
+/** How long until a moment: `2 h 5 min`, `4 min`, `30 s`; `0 s` once it has passed. */
+export function timeLeft(timestamp: string, now = Date.now()): string {
+  const seconds = Math.max(0, Math.ceil((Date.parse(timestamp) - now) / 1000));
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.ceil(seconds / 60);
+  const hours = Math.floor(minutes / 60);
+  if (hours >= 48) return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+  return hours === 0 ? `${minutes} min` : `${hours} h ${minutes % 60} min`;
+}

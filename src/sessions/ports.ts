@@ -22,6 +22,8 @@ export interface LaunchPlan {
   firstPrompt?: string;
   /** Conversation to go on with instead of a new one. Default: the session's `resumeConversationId`. */
   conversationId?: string;
+  /** Provider account that the agent uses; sessions of one account share its limits. Default: the agent's own. */
+  account?: string;
 }
 
 /** A permission that the agent's own protocol asks for. */

@@ -106,6 +106,14 @@ export const statusView = z.object({
   sessions: z.array(sessionView),
   /** What the wall refused, counted by host. */
   denied: z.array(z.object({ host: z.string(), count: z.int() })),
+  /** Provider accounts that take nothing now; `until` null: a human has to settle it. */
+  limits: z.array(
+    z.object({
+      account: z.string(),
+      reason: z.enum(['usage', 'rate', 'billing', 'auth']),
+      until: timestamp.nullable(),
+    }),
+  ),
 });
 export type StatusView = z.infer<typeof statusView>;
 

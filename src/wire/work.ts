@@ -102,7 +102,11 @@ export const agentView = z.object({
   family: z.string(),
   roles: z.array(agentRole),
   active: z.boolean(),
-  /** Nothing is started on it before this moment. */
+  /** Provider account that it uses; agents of one account share its limits. */
+  account: z.string(),
+  /** Why the account takes nothing now; null: it does. */
+  limited: z.enum(['usage', 'rate', 'billing', 'auth']).nullable(),
+  /** Nothing is started on it before this moment; null while `limited` is set: until a human has settled it. */
   limitedUntil: timestamp.nullable(),
   createdAt: timestamp,
 });
@@ -119,6 +123,8 @@ export const newAgent = z.object({
     .array(z.string().regex(/^[A-Z_][A-Z0-9_]{0,63}$/i))
     .max(32)
     .optional(),
+  /** Name of the provider account; default: the handed-over key, or the log-in of its program. */
+  account: text(64).optional(),
 });
 export type NewAgent = z.infer<typeof newAgent>;
 

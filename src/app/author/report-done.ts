@@ -8,7 +8,7 @@ import {
   type TakenBranch,
   type WorkFolder,
 } from '../../forge/index.ts';
-import { completeTask, deliverTask, pauseTask } from '../../ledger/index.ts';
+import { completeTask, deliverTask, heartbeat, pauseTask } from '../../ledger/index.ts';
 import {
   enterHumanReview,
   moveHead,
@@ -116,6 +116,7 @@ async function deliver(
     async (tx) => {
       const pullRequest = await putUp(tx, ctx, caller, task, work, { base, patchId, agent, humans });
       if (!pullRequest.ok) return pullRequest;
+      await keepClaim(tx, task.id, session.task_fence);
       const handed = await deliverTask(tx, {
         taskId: task.id,
         pullRequestId: pullRequest.value.id,
@@ -197,6 +198,14 @@ async function baseOf(ctx: AppContext, repository: Repository, head: string): Pr
   return facts.mergeBase;
 }
 
+/**
+ * A session that reports is alive: its claim holds though the time of it passed while the machine slept, unless somebody
+ * else took it meanwhile, which the write that follows refuses (design 5 "Leases", field case 67).
+ */
+async function keepClaim(tx: Tx, taskId: string, fence: number | null): Promise<void> {
+  if (fence !== null) await heartbeat(tx, { taskId, fence, evenIfExpired: true });
+}
+
 async function completeWithoutRepository(
   ctx: AppContext,
   caller: Caller,
@@ -210,6 +219,7 @@ async function completeWithoutRepository(
     .executeTakeFirstOrThrow();
   const done = await once(ctx.store, caller, 'agent.done', { task: task.id }, async (tx) => {
     const fence = session.task_fence ?? 0;
+    await keepClaim(tx, task.id, fence);
     const completed = await completeTask(tx, {
       taskId: task.id,
       by: { kind: 'session', fence, sessionId: holder.sessionId },

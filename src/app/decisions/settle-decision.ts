@@ -2,7 +2,7 @@ import { ok, refuse, type Result } from '../../kernel/index.ts';
 import { repositoryById, trustRepository } from '../../forge/index.ts';
 import { approveCall, approveCallForGood, approveCapability, refuseCall, refuseCapability } from '../../gate/index.ts';
 import { cancelJob, cancelProject, cancelTask, completeTask, resumeTask, settleProposal } from '../../ledger/index.ts';
-import { answerPermission, respond } from '../../sessions/index.ts';
+import { answerPermission, reopenAccount, respond } from '../../sessions/index.ts';
 import {
   type DecisionKind,
   type DecisionRequestRow,
@@ -44,6 +44,7 @@ export const settlers: Partial<Record<DecisionKind, Settle>> = {
   base_conflict: acknowledge('The base is looked at again with the next run or landing.'),
   dead_letter: settleDeadLetter,
   proposal: settleProposed,
+  provider_limit: settleProviderLimit,
 };
 
 /** Answers exactly this question; another one that is older must be answered first (S-32). */
@@ -257,6 +258,22 @@ async function settleProposed(
     ...(verdict.note === undefined ? {} : { reason: verdict.note }),
   });
   return settled.ok ? ok({ message: accept ? 'Accepted.' : 'Rejected.' }) : settled;
+}
+
+/** Yes: the account is tried again, by one of its sessions first. No: they stay paused until they are resumed or stopped. */
+async function settleProviderLimit(
+  tx: Tx,
+  _ctx: AppContext,
+  caller: Caller,
+  decision: DecisionRequestRow,
+  verdict: VerdictRequest,
+): Promise<Result<Settled>> {
+  const settled = await close(tx, caller, decision, verdict);
+  if (!settled.ok) return settled;
+  if (verdict.verdict !== 'approve')
+    return ok({ message: `${decision.subject_id} stays closed; \`chantier resume\` of a session tries it again.` });
+  await reopenAccount(tx, decision.subject_id);
+  return ok({ message: `${decision.subject_id} is tried again, by one session first.` });
 }
 
 function acknowledge(message: string): Settle {

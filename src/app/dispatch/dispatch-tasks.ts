@@ -17,6 +17,7 @@ import { haltTopic } from '../instance/halt.ts';
 import { trustOrAsk } from '../repositories/register-repository.ts';
 import { requireSandbox } from '../workspace/inside.ts';
 import { chooseAuthor } from './choose-author.ts';
+import { useAccount } from './use-account.ts';
 
 const actor = systemActor('dispatcher');
 
@@ -72,7 +73,7 @@ async function dispatchReadyTasks(ctx: AppContext): Promise<PassOutcome> {
       if (ctx.machine.look().isHeld) return lookAgainIn(2_000);
       const started = await dispatchTask(ctx, task);
       if (started.ok) continue;
-      if (started.refusal.kind === 'quota') return done;
+      if (started.refusal.kind === 'quota' && started.refusal.code !== 'account_limited') return done;
       skipped.push(task.id);
       ctx.log.info({ task: task.id, code: started.refusal.code }, 'a ready task does not start');
     }
@@ -91,7 +92,7 @@ export async function dispatchTask(ctx: AppContext, task: Schema['task']): Promi
   return ctx.store.tx(async (tx) => {
     const going = await ctx.halt.guard(tx);
     if (!going.ok) return going;
-    const agent = await chooseAuthor(tx.db, task);
+    const agent = await chooseAuthor(tx.db, task, tx.now);
     if (!agent)
       return refuse(
         'not-found',
@@ -122,7 +123,10 @@ export async function dispatchTask(ctx: AppContext, task: Schema['task']): Promi
         ...(await folderToGoOnIn(tx, task.id)),
       },
     );
-    return started.ok ? ok({ sessionId: started.value.value.session_id }) : started;
+    if (!started.ok) return started;
+    const sessionId = started.value.value.session_id;
+    const usable = await useAccount(tx, agent.codename, sessionId);
+    return usable.ok ? ok({ sessionId }) : usable;
   });
 }
 

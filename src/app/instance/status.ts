@@ -1,6 +1,7 @@
+import { toRfc3339 } from '../../kernel/index.ts';
 import { phaseOf } from './phase-of.ts';
 import { readyTasks } from '../../ledger/index.ts';
-import { countActive } from '../../sessions/index.ts';
+import { countActive, readLimitedAccounts } from '../../sessions/index.ts';
 import type { SandboxView, StatusView } from '../../wire/index.ts';
 import type { AppContext, Barrier } from '../context.ts';
 import { readSessionViews } from '../sessions/views.ts';
@@ -32,6 +33,7 @@ export async function readInstanceStatus(ctx: AppContext, workKey?: string): Pro
     readyTasks: ready.length,
     sessions: await readSessionViews(ctx, workKey === undefined ? {} : { workKey, includeEnded: true, limit: 1 }),
     denied: await readDenials(ctx),
+    limits: await readLimits(ctx),
   };
 }
 
@@ -63,6 +65,11 @@ export function sandboxView({ report, sandbox }: Barrier): SandboxView {
     holds: false,
     message: `The sandbox does not hold: ${report.cause ?? 'the probe failed'}.${cure} No agent starts.`,
   };
+}
+
+async function readLimits(ctx: AppContext): Promise<StatusView['limits']> {
+  const limits = await readLimitedAccounts(ctx.store.read, ctx.store.clock.now());
+  return limits.map(({ until, ...limit }) => ({ ...limit, until: until === null ? null : toRfc3339(until) }));
 }
 
 async function readDenials(ctx: AppContext): Promise<StatusView['denied']> {

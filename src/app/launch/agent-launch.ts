@@ -4,11 +4,9 @@ import type { WorkFolder } from '../../forge/index.ts';
 import { Fault } from '../../kernel/index.ts';
 import { readOnlyPaths, type Repository, workFolderEnvironment } from '../../forge/index.ts';
 import {
-  agentNameOf,
   type AgentNeeds,
   agentNeeds,
   type AgentProgram,
-  agentProgramOf,
   prepareCredentials,
   type Sandbox,
   type SandboxProfile,
@@ -24,6 +22,7 @@ import {
 import type { Schema } from '../../store/index.ts';
 import type { AppContext } from '../context.ts';
 import { insideOf, nestedRepositories } from '../workspace/inside.ts';
+import { accountOf, programOf } from './account-of.ts';
 import { agentFiles } from './agent-files.ts';
 import { openNetwork } from './agent-network.ts';
 
@@ -56,8 +55,7 @@ export async function planAgent(
       'unsafe_mode',
       `${agent.codename} asks nobody before it acts; it starts only where a sandbox holds. Use the driver acp, or set up the sandbox.`,
     );
-  const program =
-    agentProgramOf(agentNameOf(profile.command)) ?? agentProgramOf(profile.name) ?? agentProgramOf(profile.driver);
+  const program = programOf(agent);
   const needs = program === undefined ? undefined : agentNeeds[program];
   const network = await openNetwork(ctx, session.id, needs?.rules ?? []);
   const socket = join(sandbox.driver === 'none' ? ctx.bridge.socketFolder : ctx.bridge.insideFolder, 'sock');
@@ -69,6 +67,7 @@ export async function planAgent(
     sandbox.holds && profile.sandboxedMode !== undefined ? { ...profile, mode: profile.sandboxedMode } : profile;
   return {
     profile: started,
+    account: accountOf(agent, process.env),
     cwd: place.folder.clone,
     wrap: async (variables, stateFolder) => {
       const env = environmentOf(ctx, session, agent, profile, needs, place, { ...variables, CHANTIER_SOCKET: socket });

@@ -12,6 +12,7 @@ import { enqueuePrompt, findSession, type SessionRow, startSession } from '../..
 import { done, failed, lookAgainIn, type PassOutcome, type Tx } from '../../store/index.ts';
 import type { AppContext } from '../context.ts';
 import { whyNothingStarts } from '../dispatch/dispatch-tasks.ts';
+import { useAccount } from '../dispatch/use-account.ts';
 import { feedbackTextOf } from './feedback-text.ts';
 import { humansOf } from './submit-review.ts';
 
@@ -98,6 +99,8 @@ async function followUp(
       },
     );
     if (!session.ok) return session;
+    const usable = await useAccount(tx, last.agent, session.value.value.session_id);
+    if (!usable.ok) return usable;
     const row = await findSession(tx.db, session.value.value.session_id);
     if (!row) throw new Error('a session that was just started cannot be read');
     for (const one of feedback) {

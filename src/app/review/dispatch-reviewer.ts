@@ -17,6 +17,7 @@ import { done, failed, lookAgainIn, type PassOutcome } from '../../store/index.t
 import { skipsRisk } from '../author/report-done.ts';
 import type { AppContext } from '../context.ts';
 import { whyNothingStarts } from '../dispatch/dispatch-tasks.ts';
+import { isLimited, useAccount } from '../dispatch/use-account.ts';
 import { reviewWorkKey } from './review-work-key.ts';
 import { humansOf } from './submit-review.ts';
 
@@ -76,6 +77,8 @@ export async function dispatchReviewer(
     );
     if (!session.ok) return session;
     const { session_id: sessionId, generation } = session.value.value;
+    const usable = await useAccount(tx, reviewer.agent, sessionId);
+    if (!usable.ok) return usable;
     const bound = await bindReviewClaim(tx, { claimId: claim.value.id, sessionId, generation });
     return bound.ok ? ok(undefined) : bound;
   });
@@ -99,12 +102,16 @@ async function readReviewers(ctx: AppContext): Promise<ReviewerCandidate[]> {
     .where('role', '=', 'reviewer')
     .groupBy('agent')
     .execute();
+  const rows = await ctx.store.read.selectFrom('agent').selectAll().where('active', '=', 1).execute();
+  const limited = new Set<string>();
+  for (const row of rows) if (await isLimited(ctx.store.read, row, ctx.store.clock.now())) limited.add(row.codename);
   return agents.map((agent) => {
     const use = uses.find((one) => one.agent === agent.codename);
     return {
       agent: agent.codename,
       family: agent.family,
       isIdle: Number(use?.living ?? 0) === 0,
+      isLimited: limited.has(agent.codename),
       lastUsedAt: use ? Number(use.last) : null,
     };
   });

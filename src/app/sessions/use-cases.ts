@@ -22,6 +22,7 @@ import type { Caller } from '../caller.ts';
 import type { AppContext } from '../context.ts';
 import { chooseAuthor } from '../dispatch/choose-author.ts';
 import { folderToGoOnIn, whyNothingStarts } from '../dispatch/dispatch-tasks.ts';
+import { useAccount } from '../dispatch/use-account.ts';
 import { readFolder } from './read-folder.ts';
 import { readTranscriptPage } from './read-transcript.ts';
 import type { StopEverything } from './stop-everything.ts';
@@ -156,7 +157,7 @@ async function startByHand(
     const task = await findTask(tx.db, request.workKey);
     const agent =
       request.agent ??
-      (await chooseAuthor(tx.db, { assignee_id: task.ok ? task.value.assignee_id : null }))?.codename ??
+      (await chooseAuthor(tx.db, { assignee_id: task.ok ? task.value.assignee_id : null }, tx.now))?.codename ??
       'default';
     const session = await startSession(tx, ctx.sessions, caller, {
       workKey: request.workKey,
@@ -175,6 +176,8 @@ async function startByHand(
         'unknown_task',
         `There is no task ${request.workKey}: a session works on one. \`chantier task list\` names them.`,
       );
+    const usable = await useAccount(tx, agent, session.value.value.session_id);
+    if (!usable.ok) return usable;
     const claim = await claimTask(tx, {
       taskId: task.value.id,
       holder: ctx.nodeId,

@@ -27,11 +27,11 @@ export async function addAgent(ctx: AppContext, caller: Caller, agent: NewAgent)
     );
   }
   const added = await once(ctx.store, caller, 'agent.add', agent, async (tx) => {
-    const { codename, driver, family, roles, envNames = [] } = agent;
+    const { codename, driver, family, roles, envNames = [], account } = agent;
     const command = [program.value, ...agent.command.slice(1)];
     const result = await registerAgent(
       tx,
-      { codename, driver, family, roles, command, envNames },
+      { codename, driver, family, roles, command, envNames, ...(account === undefined ? {} : { account }) },
       { actor: caller.actor, source: 'operator' },
     );
     if (!result.ok) return result;
@@ -40,12 +40,12 @@ export async function addAgent(ctx: AppContext, caller: Caller, agent: NewAgent)
   });
   if (!added.ok) return added;
   const found = await findAgent(ctx.store.read, added.value.codename);
-  return found.ok ? ok(await agentView(ctx.store.read, found.value)) : found;
+  return found.ok ? ok(await agentView(ctx.store.read, found.value, ctx.store.clock.now())) : found;
 }
 
 export async function listAgentViews(ctx: AppContext): Promise<Result<AgentView[]>> {
   const agents = await listAgents(ctx.store.read);
-  return ok(await Promise.all(agents.map((agent) => agentView(ctx.store.read, agent))));
+  return ok(await Promise.all(agents.map((agent) => agentView(ctx.store.read, agent, ctx.store.clock.now()))));
 }
 
 /** The absolute path of a program by the operator's PATH. Refuses `program_missing`; nothing is looked up at start any more. */

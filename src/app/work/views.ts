@@ -8,9 +8,11 @@ import type {
   TaskView as LedgerTask,
 } from '../../ledger/index.ts';
 import { showTask } from '../../ledger/index.ts';
+import { readAccount } from '../../sessions/index.ts';
 import type { AgentView, JobView, ProjectView, TaskView } from '../../wire/index.ts';
 import type { AppContext } from '../context.ts';
 import type { Db } from '../dispatch/db.ts';
+import { accountOf } from '../launch/account-of.ts';
 
 /** A project as a client sees it. */
 export async function projectView(db: Db, project: LedgerProject): Promise<ProjectView> {
@@ -118,8 +120,10 @@ export async function detailedTaskView(db: Db, task: TaskDetail): Promise<TaskVi
   };
 }
 
-export async function agentView(db: Db, agent: Agent): Promise<AgentView> {
-  const row = await db.selectFrom('agent').select('created_at').where('id', '=', agent.id).executeTakeFirstOrThrow();
+export async function agentView(db: Db, agent: Agent, now: number): Promise<AgentView> {
+  const row = await db.selectFrom('agent').selectAll().where('id', '=', agent.id).executeTakeFirstOrThrow();
+  const account = accountOf(row, process.env);
+  const state = await readAccount(db, account, now);
   return {
     id: agent.id,
     codename: agent.codename,
@@ -128,7 +132,9 @@ export async function agentView(db: Db, agent: Agent): Promise<AgentView> {
     family: agent.family,
     roles: agent.roles.filter((role) => role !== 'coordinator'),
     active: agent.isActive,
-    limitedUntil: null,
+    account,
+    limited: state.kind === 'limited' ? state.reason : null,
+    limitedUntil: state.kind === 'limited' ? momentOf(state.until) : null,
     createdAt: toRfc3339(row.created_at),
   };
 }

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { AgentView } from '../../wire/index.ts';
 import type { CliContext } from '../context.ts';
 import { withProof } from '../options.ts';
-import { oneLine, table } from '../show.ts';
+import { oneLine, table, timeLeft } from '../show.ts';
 
 export function define(command: Command, context: CliContext): void {
   context.action(command.command('list', { isDefault: true }).description('List agents'), async () => {
@@ -13,7 +13,8 @@ export function define(command: Command, context: CliContext): void {
       one.driver,
       one.family,
       one.roles.join(','),
-      one.active ? (one.limitedUntil === null ? 'ready' : `limited until ${one.limitedUntil}`) : 'off',
+      stateOf(one),
+      oneLine(one.account, 40),
       oneLine(one.command.join(' '), 60),
     ]);
     return {
@@ -21,7 +22,7 @@ export function define(command: Command, context: CliContext): void {
       text:
         rows.length === 0
           ? 'No agent yet: "chantier agent add".'
-          : table(['CODENAME', 'DRIVER', 'FAMILY', 'ROLES', 'STATE', 'COMMAND'], rows),
+          : table(['CODENAME', 'DRIVER', 'FAMILY', 'ROLES', 'STATE', 'ACCOUNT', 'COMMAND'], rows),
     };
   });
   const add = command
@@ -32,6 +33,7 @@ export function define(command: Command, context: CliContext): void {
     .requiredOption('--family <name>', 'Provider family: claude, codex, gemini …')
     .option('--driver <driver>', 'acp, claude, codex or command', 'acp')
     .option('--role <role...>', 'author, reviewer or qa', ['author'])
+    .option('--account <name>', 'Provider account, where it is not that of the key or log-in; shares its limits')
     .option('--env <name...>', 'Environment variables handed over to it, by name');
   withProof(add);
   context.action(add, async ({ args: [codename, ...program], options }) => {
@@ -42,8 +44,16 @@ export function define(command: Command, context: CliContext): void {
       driver: options.driver,
       roles: options.role,
       ...(options.env === undefined ? {} : { envNames: options.env }),
+      ...(options.account === undefined ? {} : { account: options.account }),
     };
     const agent = await context.decide<AgentView>('POST', '/api/agents', body, options);
     return { json: agent, text: `${agent.codename}: ${agent.command.join(' ')} (${agent.roles.join(', ')})` };
   });
+}
+
+function stateOf(agent: AgentView): string {
+  if (!agent.active) return 'off';
+  if (agent.limited === null) return 'ready';
+  if (agent.limitedUntil === null) return `limited (${agent.limited}): "chantier pending"`;
+  return `limited (${agent.limited}), ${timeLeft(agent.limitedUntil)} left`;
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 
 import type { StatusView } from '../../wire/index.ts';
 import type { CliContext } from '../context.ts';
-import { counted, oneLine, shortTime, table } from '../show.ts';
+import { counted, oneLine, shortTime, table, timeLeft } from '../show.ts';
 
 export function define(command: Command, context: CliContext): void {
   command.argument('[session]', 'Work key or id of a session');
@@ -39,6 +39,10 @@ function textOf(status: StatusView): string {
       ),
     );
   }
+  for (const { account, reason, until } of status.limits) {
+    const end = until === null ? 'until it is settled: "chantier pending"' : `for ${timeLeft(until)}`;
+    lines.push('', `The account ${oneLine(account, 80)} is limited (${reason}) ${end}; nothing is started on it.`);
+  }
   if (status.denied.length > 0) {
     lines.push(
       '',
@@ -54,7 +58,7 @@ function flagsOf(flags: StatusView['sessions'][number]['flags']): string {
     flags.unresponsive && 'unresponsive',
     flags.stalled && 'stalled',
     flags.takenOver && 'taken over',
-    flags.limitedUntil && `limited until ${flags.limitedUntil}`,
+    flags.limitedUntil && `limited, ${timeLeft(flags.limitedUntil)} left`,
   ].filter(Boolean);
   return words.length > 0 ? ` (${words.join(', ')})` : '';
 }

@@ -1,5 +1,6 @@
 import { ok, type Result, systemActor } from '../../kernel/index.ts';
-import { type Keyed, type Tx, voidDecisions } from '../../store/index.ts';
+import type { Keyed, Tx } from '../../store/index.ts';
+import { accountOfSession, reopenAccount } from '../account-limits.ts';
 import { storeMessage } from '../broker.ts';
 import { applyHeldDone, escalate, openEscalations } from '../escalations.ts';
 import { fields } from '../fields.ts';
@@ -54,7 +55,8 @@ export async function holdTurn(tx: Tx, ctx: SessionContext, session: SessionRow)
 
 /**
  * `resume`: PAUSED → RUNNING, then the message RESUME (S-39). Questions that came meanwhile make it ESCALATED at once
- * (S-38), a completion reported meanwhile is applied (S-44), a generation that was ended on purpose is started anew.
+ * (S-38), a completion reported meanwhile is applied (S-44), a generation that was ended on purpose is started anew. A limited
+ * session tries its account now.
  */
 export async function resumeSession(
   tx: Tx,
@@ -68,6 +70,7 @@ export async function resumeSession(
     missing: noSession,
     async apply(session) {
       if (session.state !== 'PAUSED') return wrongState(session, 'resume', 'PAUSED');
+      if (session.reason === 'limited') await reopenAccount(tx, accountOfSession(session), session.id);
       const now = await goOn(tx, ctx, session, { actor: caller.actor, reason: 'operator', key: keyed.key });
       if (!now.ok) return now;
       await storeMessage(tx, session, { from: 'operator', type: 'RESUME', payload: {}, actor: caller.actor });
@@ -90,7 +93,6 @@ export async function goOn(
     .set({ turn_cut: 0, taken_over: 0, limited_until: null })
     .where('id', '=', session.id)
     .execute();
-  await voidDecisions(tx, { subjectId: session.agent, kind: 'provider_limit' }, 'resumed');
   const open = await openEscalations(tx, session.id);
   if (open.length > 0) await escalate(tx, running.value);
   else if (!(await applyHeldDone(tx, ctx, running.value))) await takeUpWork(tx, running.value, cause.key);

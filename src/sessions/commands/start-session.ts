@@ -140,6 +140,7 @@ async function insertSession(
       stalled: 0,
       taken_over: 0,
       limited_until: null,
+      account: null,
       done_held: 0,
       turn_open: 0,
       turn_cut: 0,

@@ -1,4 +1,5 @@
 import type { Tx } from '../../store/index.ts';
+import { accountOfSession, freeAccount } from '../account-limits.ts';
 import type { DriverEvent, EventBatch, QuestionView, TurnOutcome } from '../drivers/index.ts';
 import { markAnswerDelivered, openEscalation, withdrawEscalation } from '../escalations.ts';
 import { emitOf } from '../events.ts';
@@ -141,6 +142,8 @@ async function endTurn(
     if (prompt.state === 'sending') await judgePrompt(tx, ctx, session, promptId, 'delivered');
   }
   await setColumns(tx, session, { turn_open: 0 });
+  // The provider took a whole turn: its account is open again, unless it was limited meanwhile.
+  if (stopReason !== 'error' && stopReason !== 'cancelled') await freeAccount(tx, accountOfSession(session));
   const usage = await readUsage(tx, session);
   await emitOf(tx, session, 'session.turn-ended', supervisorActor, {
     stop_reason: stopReason,

@@ -102,6 +102,7 @@ async function storeLaunch(
         process: 'launching',
         token_hash: tokenHash,
         launched_at: tx.now,
+        account: plan.account ?? session.account,
         updated_at: tx.now,
         resume_conversation_id: plan.conversationId ?? session.resume_conversation_id,
       })

@@ -1,30 +1,28 @@
 import { openDecision, type Tx } from '../../store/index.ts';
-import { holdTurn } from '../commands/pause-session.ts';
-import type { DriverEvent } from '../drivers/index.ts';
+import { accountOfSession, limitAccount, probeAccount, type ProviderLimit, readAccount } from '../account-limits.ts';
+import { goOn, holdTurn } from '../commands/pause-session.ts';
 import { emitOf } from '../events.ts';
 import type { SessionContext } from '../ports.ts';
-import type { Db, SessionRow } from '../session-store.ts';
+import { lockSession, type SessionRow } from '../session-store.ts';
 import { transition } from '../transition.ts';
 import { supervisorActor } from './crash.ts';
 
-/** How long a limit without a time of its own is taken to last (ms). */
-const assumedLimitMs = 15 * 60_000;
-
 /**
- * The provider takes nothing more (design 7): `limited until T`, RUNNING → PAUSED with the flag, the generation ended on
- * purpose; after T the same conversation goes on by itself. Without a time to wait for (log-in, billing) a human is asked.
+ * The provider takes nothing more (design 7): the account is `limited until T`, RUNNING → PAUSED with the flag, the generation
+ * ended on purpose; after T the same conversation goes on by itself. Without a time to wait for (log-in, billing) a human is
+ * asked, once for the account.
  */
 export async function applyLimit(
   tx: Tx,
   ctx: SessionContext,
   session: SessionRow,
-  limit: Extract<DriverEvent, { kind: 'limit' }>,
+  limit: ProviderLimit,
 ): Promise<void> {
-  const passes = limit.reason === 'usage' || limit.reason === 'rate';
-  const until = limit.untilMs ?? (passes ? tx.now + assumedLimitMs : null);
+  const account = accountOfSession(session);
+  const until = await limitAccount(tx, account, limit);
   await tx.db
     .updateTable('session')
-    .set({ limited_until: until, updated_at: tx.now })
+    .set({ limited_until: until, account, updated_at: tx.now })
     .where('id', '=', session.id)
     .execute();
   await emitOf(tx, session, 'session.flagged', supervisorActor, {
@@ -34,15 +32,7 @@ export async function applyLimit(
     until,
     basis: limit.asserted ? 'asserted' : 'inferred',
   });
-  if (until === null)
-    await openDecision(tx, {
-      kind: 'provider_limit',
-      subject: { kind: 'agent', id: session.agent },
-      sessionId: session.id,
-      title: `${session.agent}: the provider refuses (${limit.reason}); resume ${session.work_key} when it is settled`,
-      detail: { agent: session.agent, reason: limit.reason, work_key: session.work_key },
-      actor: supervisorActor,
-    });
+  if (until === null) await askForHelp(tx, session, account, limit.reason);
   if (session.state !== 'RUNNING') return;
   const paused = await transition(tx, session.id, 'RUNNING', 'PAUSED', { actor: supervisorActor, reason: 'limited' });
   if (!paused.ok) return;
@@ -51,13 +41,46 @@ export async function applyLimit(
     await tx.db.updateTable('session').set({ process: 'ending' }).where('id', '=', session.id).execute();
 }
 
-/** Until when the provider of this agent takes nothing more, as its sessions were told; nothing is started on it before. */
-export async function readAgentLimit(db: Db, agent: string, now: number): Promise<number | undefined> {
-  const row = await db
-    .selectFrom('session')
-    .select((eb) => eb.fn.max('limited_until').as('until'))
-    .where('agent', '=', agent)
-    .where('limited_until', '>', now)
-    .executeTakeFirst();
-  return row?.until === null || row?.until === undefined ? undefined : Number(row.until);
+/**
+ * The time of a limited session is over: it goes on, the first of its account alone to try it. While that one has not got
+ * through, or another session was told a later time, this one waits on.
+ */
+export async function endLimit(ctx: SessionContext, row: SessionRow): Promise<void> {
+  await ctx.store.tx(async (tx) => {
+    const session = await lockSession(tx, row.id);
+    if (session?.state !== 'PAUSED' || session.reason !== 'limited') return;
+    const account = accountOfSession(session);
+    const state = await readAccount(tx.db, account, tx.now);
+    if (state.kind === 'limited') {
+      await tx.db
+        .updateTable('session')
+        .set({ limited_until: state.until, updated_at: tx.now })
+        .where('id', '=', session.id)
+        .execute();
+      return;
+    }
+    if (state.kind === 'probe') await probeAccount(tx, account, session.id);
+    await emitOf(tx, session, 'session.flagged', supervisorActor, { flag: 'limited', on: false });
+    await goOn(tx, ctx, session, { actor: supervisorActor, reason: 'limit_over', key: 'limit' });
+  });
+}
+
+async function askForHelp(
+  tx: Tx,
+  session: SessionRow,
+  account: string,
+  reason: ProviderLimit['reason'],
+): Promise<void> {
+  const what =
+    reason === 'auth'
+      ? `is not logged in any more: log ${session.agent} in, then approve`
+      : 'refuses for its bill: settle it with the provider, then approve';
+  await openDecision(tx, {
+    kind: 'provider_limit',
+    subject: { kind: 'account', id: account },
+    sessionId: session.id,
+    title: `The account ${account} ${what}; its sessions go on`,
+    detail: { agent: session.agent, account, reason, work_key: session.work_key },
+    actor: supervisorActor,
+  });
 }

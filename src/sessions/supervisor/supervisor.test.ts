@@ -147,21 +147,3 @@ it('works without a word: STALLED is a flag, the agent is told once, the second 
   const flags = (await world.events('session.flagged')).map(({ facts }) => `${String(facts.flag)} ${String(facts.on)}`);
   expect(flags.slice(0, 3)).toEqual(['stalled true', 'stalled false', 'stalled true']);
 });
-
-it('a provider limit pauses with a flag, ends the generation on purpose, and the same conversation goes on afterwards', async () => {
-  const world = await supervisedWorld(brief);
-  const id = await world.start('reaches-limit');
-  const paused = await world.inState(id, 'PAUSED');
-  expect(paused.reason).toBe('limited');
-  expect(paused.limited_until).toBeGreaterThan(Date.now() + 60_000);
-  const ended = await world.when(id, (each) => each.process === 'ended', 'the end of the generation');
-  expect(world.calls.ended).toEqual([]);
-  expect(world.pids(ended)).toEqual([]);
-  await world.store.tx((tx) =>
-    tx.db.updateTable('session').set({ limited_until: tx.now }).where('id', '=', id).execute(),
-  );
-  const again = await world.when(id, (each) => each.generation === 2 && each.live_at !== null, 'the next generation');
-  expect(again).toMatchObject({ conversation_id: 's-1', resume_conversation_id: 's-1' });
-  expect(world.variables).toHaveLength(2);
-  expect(world.variables[0]?.CHANTIER_TOKEN).not.toBe(world.variables[1]?.CHANTIER_TOKEN);
-});

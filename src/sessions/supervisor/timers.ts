@@ -1,12 +1,11 @@
-import { goOn } from '../commands/pause-session.ts';
 import { voidPermissions } from '../permissions.ts';
 import type { SessionContext, SessionSettings } from '../ports.ts';
 import { enqueuePrompt } from '../prompts.ts';
 import { lockSession, type SessionRow } from '../session-store.ts';
-import { emitOf } from '../events.ts';
 import { setFlag } from './apply-liveness.ts';
 import type { Attached } from './attached.ts';
 import { failSession, supervisorActor } from './crash.ts';
+import { endLimit } from './limits.ts';
 
 /** What time has brought about for a session; the timers are times in its row, so they outlive the server (S-48). */
 export type DueTimer =
@@ -59,15 +58,6 @@ export async function applyTimer(
   if (due === 'limit_over') return endLimit(ctx, row);
   if (due === 'stall_told') return tellStalled(ctx, row, attached);
   await ctx.store.tx((tx) => failSession(tx, ctx, row.id, row.generation, due));
-}
-
-async function endLimit(ctx: SessionContext, row: SessionRow): Promise<void> {
-  await ctx.store.tx(async (tx) => {
-    const session = await lockSession(tx, row.id);
-    if (session?.state !== 'PAUSED' || session.reason !== 'limited') return;
-    await emitOf(tx, session, 'session.flagged', supervisorActor, { flag: 'limited', on: false });
-    await goOn(tx, ctx, session, { actor: supervisorActor, reason: 'limit_over', key: 'limit' });
-  });
 }
 
 /** STALLED for 30 min: the turn is cancelled and the agent told once; the second time the session ends (design 7). */

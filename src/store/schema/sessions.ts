@@ -46,6 +46,8 @@ export interface SessionRow {
   taken_over: number;
   /** Epoch ms until which the provider takes nothing more. */
   limited_until: number | null;
+  /** Provider account that its agent used when it was launched last. */
+  account: string | null;
   /** A completion was reported while ESCALATED or PAUSED and waits (S-44). */
   done_held: number;
   /** A turn is open: the agent works on a prompt. */
@@ -76,6 +78,20 @@ export interface SessionRow {
   wound_up_at: number | null;
   /** Machine word why it ended or paused: `hung`, `unsafe_mode`, `operator`. */
   reason: string | null;
+}
+
+/** A provider account that takes nothing more (design section 7); no row: it is free. */
+export interface AccountLimitRow {
+  account: string;
+  reason: 'usage' | 'rate' | 'billing' | 'auth';
+  /** Epoch ms; null: until a human has settled it. */
+  limited_until: number | null;
+  /** How often in a row it was limited. */
+  strikes: number;
+  /** The session that tries it alone after its time, and since when. */
+  probe_session_id: string | null;
+  probe_since: number | null;
+  updated_at: number;
 }
 
 /** A question of a session to a human (S-6). The text lives here and in exports' keyed hashes only. */
@@ -201,4 +217,5 @@ export interface SessionsSchema {
   session_report: SessionReportRow;
   session_usage: SessionUsageRow;
   session_quota: SessionQuotaRow;
+  account_limit: AccountLimitRow;
 }
