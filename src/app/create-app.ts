@@ -93,6 +93,7 @@ function createServices(ctx: AppContext): Services {
       await ctx.barrier.wall?.start();
       supervisor = await startSupervisor(ctx.sessions, {
         sessionsFolder: ctx.paths.sessions,
+        broker: ctx.broker,
         onFault: (error, sessionId) => ctx.log.error({ err: error, session: sessionId }, 'supervision'),
       });
       ends.push(startClaimRenewal(ctx));

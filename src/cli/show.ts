@@ -47,3 +47,8 @@ export function timeLeft(timestamp: string, now = Date.now()): string {
   if (hours >= 48) return `${Math.floor(hours / 24)} d ${hours % 24} h`;
   return hours === 0 ? `${minutes} min` : `${hours} h ${minutes % 60} min`;
 }
+
+/** A line, and below it what its reader has to know besides. */
+export function withNotice(line: string, notice: string | undefined): string {
+  return notice === undefined ? line : `${line}\n${notice}`;
+}

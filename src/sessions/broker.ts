@@ -189,9 +189,12 @@ function unknownPeer(peerId: string): Refused {
   });
 }
 
+/** What every surface says while the broker is away (ERR-06). */
+export const brokerDownText = 'Broker unavailable — degraded mode';
+
 /** ERR-06. */
-function brokerDown(error: unknown): Refused {
-  return refuse('unreachable', 'broker_unavailable', 'Broker unavailable — degraded mode', {
+export function brokerDown(error: unknown): Refused {
+  return refuse('unreachable', 'broker_unavailable', brokerDownText, {
     cause: error instanceof Error ? error.message.slice(0, 200) : 'unknown',
   });
 }

@@ -5,7 +5,7 @@ export { checkMessages, listPeersFor, sendMessage } from './agent-side/messages.
 export { markDone, reportCheckpoint, reportStatus, setSummary } from './agent-side/report.ts';
 export { adoptNode, bindTaskClaim } from './bind-task.ts';
 export type { Broker, BrokerMessage, BrokerStatus, Peer } from './broker.ts';
-export { createBroker, storeMessage } from './broker.ts';
+export { brokerDown, createBroker, storeMessage } from './broker.ts';
 export type { CommandAnswer, CommandArguments, CommandName } from './commands/execute-command.ts';
 export { commandNames, executeCommand, recordRejection } from './commands/execute-command.ts';
 export type { Caller } from './commands/guards.ts';

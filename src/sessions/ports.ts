@@ -1,6 +1,7 @@
 import type { Result } from '../kernel/index.ts';
 import type { WrappedCommand } from '../sandbox/index.ts';
 import type { Store, Tx } from '../store/index.ts';
+import type { Broker } from './broker.ts';
 import type { Session } from './session.ts';
 import type { AgentProfile, LinkPace, McpServerSpec, PermissionChoice, ToolCallView } from './drivers/index.ts';
 import type { TerminalState } from './states.ts';
@@ -127,6 +128,10 @@ export interface SupervisorOptions {
   sessionsFolder: string;
   /** How often timers are looked at, ms. Default 500. */
   tickMs?: number;
+  /** The broker that status and commands ask too. Default: one of its own over the store. */
+  broker?: Broker;
+  /** For tests: the wait before a try to reach the broker again. */
+  brokerWait?: (ms: number) => Promise<void>;
   /** For tests: how often drivers probe. */
   pace?: Partial<LinkPace>;
   /** Told of errors of reconcilers; the supervisor goes on. */

@@ -1,6 +1,6 @@
 import { type Actor, mustOk, ok, type Result, type SessionId } from '../kernel/index.ts';
 import type { Store } from '../store/index.ts';
-import { type Broker, createBroker } from './broker.ts';
+import { type Broker, brokerDown, createBroker } from './broker.ts';
 import { type CommandArguments, executeCommand } from './commands/execute-command.ts';
 import type { Caller } from './commands/guards.ts';
 import { markAnswerDelivered, openEscalation } from './escalations.ts';
@@ -50,6 +50,8 @@ export interface SessionWorld {
 }
 
 export interface WorldOptions {
+  /** Default: the one over the store. */
+  broker?: Broker;
   settings?: Partial<SessionSettings>;
   planLaunch?: (session: Session) => Promise<Result<LaunchPlan>>;
   judge?: (session: Session) => PermissionJudgement | Promise<PermissionJudgement>;
@@ -76,7 +78,7 @@ export function sessionWorld(store: Store, options: WorldOptions = {}): SessionW
     },
   };
   const ctx: SessionContext = { store, ports, settings: () => settings, nodeId: 'local' };
-  const broker = createBroker(store, operator);
+  const broker = options.broker ?? createBroker(store, operator);
   let keys = 0;
   const run: SessionWorld['run'] = (name, args = {}) =>
     executeCommand(ctx, broker, caller, name, {
@@ -140,4 +142,20 @@ export function sessionWorld(store: Store, options: WorldOptions = {}): SessionW
       return rows.map((row) => ({ kind: row.kind, facts: JSON.parse(row.facts) as Record<string, unknown> }));
     },
   };
+}
+
+/** The broker's interface over the store with a switch (S-49: replaceable by a mock). */
+export function switchedBroker(store: Store): Broker & { isUp: boolean } {
+  const real = createBroker(store, operator);
+  const away = brokerDown(new Error('switched off'));
+  const broker: Broker & { isUp: boolean } = {
+    isUp: true,
+    listPeers: async () => (broker.isUp ? real.listPeers() : away),
+    sendMessage: async (...message) => (broker.isUp ? real.sendMessage(...message) : away),
+    getMessages: async (peerId) => (broker.isUp ? real.getMessages(peerId) : away),
+    ackMessages: async (peerId, ids) => (broker.isUp ? real.ackMessages(peerId, ids) : away),
+    status: () => (broker.isUp ? 'UP' : 'DEGRADED'),
+    reconnect: async () => (broker.isUp ? 'OK' : 'STILL_DEGRADED'),
+  };
+  return broker;
 }

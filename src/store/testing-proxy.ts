@@ -13,6 +13,9 @@ export interface PostgresProxy {
    * the answer is lost). Resolves when it has happened.
    */
   breakAtCommit(moment: 'before' | 'after'): Promise<void>;
+  /** The server is away: every connection breaks and no new one comes about, until `restore`. */
+  cut(): void;
+  restore(): void;
   close(): Promise<void>;
 }
 
@@ -25,7 +28,13 @@ export async function startProxy(
   const sockets = new Set<Socket>();
   let armed: { moment: 'before' | 'after'; happened: () => void } | undefined;
 
+  let isCut = false;
+
   const listener = createServer((client) => {
+    if (isCut) {
+      client.destroy();
+      return;
+    }
     const upstream = createConnection(join(server.folder, '.s.PGSQL.5432'));
     for (const socket of [client, upstream]) {
       sockets.add(socket);
@@ -61,6 +70,13 @@ export async function startProxy(
   return {
     urlOf: (database) => `postgresql://chantier@/${database}?host=${encodeURIComponent(folder)}`,
     breakAtCommit: (moment) => new Promise((happened) => (armed = { moment, happened })),
+    cut() {
+      isCut = true;
+      for (const socket of sockets) socket.destroy();
+    },
+    restore() {
+      isCut = false;
+    },
     async close() {
       for (const socket of sockets) socket.destroy();
       await new Promise<void>((resolve) => listener.close(() => resolve()));

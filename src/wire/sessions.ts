@@ -29,6 +29,8 @@ export const escalationView = z.object({
   /** Whether the answer has reached the agent. */
   delivery: z.enum(['pending', 'delivered']).nullable(),
   closeReason: z.string().nullable(),
+  /** In the answer to a command: what to know besides, such as an outage of the broker (S-54). */
+  notice: z.string().optional(),
 });
 export type EscalationView = z.infer<typeof escalationView>;
 
@@ -67,6 +69,8 @@ export const sessionView = z.object({
   createdAt: timestamp,
   updatedAt: timestamp,
   endedAt: timestamp.nullable(),
+  /** In the answer to a command: what to know besides, such as an outage of the broker (S-54). */
+  notice: z.string().optional(),
 });
 export type SessionView = z.infer<typeof sessionView>;
 

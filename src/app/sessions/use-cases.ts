@@ -1,7 +1,8 @@
-import { ok, refuse, type Result } from '../../kernel/index.ts';
+import { Fault, ok, refuse, type Result } from '../../kernel/index.ts';
 import { findTask, claimTask } from '../../ledger/index.ts';
 import {
   bindTaskClaim,
+  brokerDown,
   executeCommand,
   findActiveByWorkKey,
   findLastByWorkKey,
@@ -37,7 +38,7 @@ export function sessionUseCases(ctx: AppContext, stopEverything: StopEverything)
     name: string,
     session: string,
     args: { text?: string; reason?: string | undefined },
-  ): Promise<Result<CommandResult>> => {
+  ): Promise<Result<CommandResult & { notice: string | null }>> => {
     const workKey = await workKeyOf(db, session);
     const answer = await executeCommand(ctx.sessions, ctx.broker, caller, name, {
       workKey,
@@ -47,7 +48,7 @@ export function sessionUseCases(ctx: AppContext, stopEverything: StopEverything)
     });
     if (!answer.ok) return answer;
     if (answer.value.kind !== 'done') throw new Error(`command ${name} gave ${answer.value.kind}`);
-    return ok(answer.value.result.value);
+    return ok({ ...answer.value.result.value, notice: answer.value.notice });
   };
   const commandView = async (
     caller: Caller,
@@ -56,43 +57,48 @@ export function sessionUseCases(ctx: AppContext, stopEverything: StopEverything)
     args: { reason?: string | undefined } = {},
   ): Promise<Result<SessionView>> => {
     const result = await command(caller, name, session, args);
-    return result.ok ? readSessionView(ctx, result.value.session_id) : result;
+    if (!result.ok) return result;
+    const view = await readSessionView(ctx, result.value.session_id);
+    return view.ok && result.value.notice !== null ? ok({ ...view.value, notice: result.value.notice }) : view;
   };
   return {
-    start: (caller, request) => startByHand(ctx, caller, request),
-    async status(caller, session) {
-      const workKey = session === undefined ? undefined : await workKeyOf(db, session);
-      // A page that follows the event stream asks again after each event: an audit entry for that would be one more event.
-      if (!isWatching(caller)) {
-        const answer = await executeCommand(
-          ctx.sessions,
-          ctx.broker,
-          caller,
-          'status',
-          workKey === undefined ? {} : { workKey },
-        );
-        if (!answer.ok) return answer;
-      }
-      return ok(await readInstanceStatus(ctx, workKey));
-    },
-    async escalations(_caller, session) {
-      const workKey = session === undefined ? undefined : await workKeyOf(db, session);
-      const open = await listEscalations(db, workKey === undefined ? {} : { workKey });
-      return ok(open.map(escalationView));
-    },
-    async respond(caller, session, text) {
-      const proof = requireProof(caller, 'decide');
-      if (!proof.ok) return proof;
-      const answered = await command(caller, 'respond', session, { text });
-      if (!answered.ok) return answered;
-      const all = await listEscalations(db, { sessionId: answered.value.session_id, includeClosed: true });
-      const found = all.find((escalation) => escalation.escalation_id === answered.value.escalation_id);
-      if (!found) throw new Error(`question ${answered.value.escalation_id} was answered and cannot be read`);
-      return ok(escalationView(found));
-    },
-    pause: (caller, session, reason) => commandView(caller, 'pause', session, { reason }),
-    resume: (caller, session) => commandView(caller, 'resume', session),
-    stop: (caller, session, reason) => commandView(caller, 'stop', session, { reason }),
+    ...inOutages({
+      start: (caller, request) => startByHand(ctx, caller, request),
+      async status(caller, session) {
+        const workKey = session === undefined ? undefined : await workKeyOf(db, session);
+        // A page that follows the event stream asks again after each event: an audit entry for that would be one more event.
+        if (!isWatching(caller)) {
+          const answer = await executeCommand(
+            ctx.sessions,
+            ctx.broker,
+            caller,
+            'status',
+            workKey === undefined ? {} : { workKey },
+          );
+          if (!answer.ok) return answer;
+        }
+        return ok(await readInstanceStatus(ctx, workKey));
+      },
+      async escalations(_caller, session) {
+        const workKey = session === undefined ? undefined : await workKeyOf(db, session);
+        const open = await listEscalations(db, workKey === undefined ? {} : { workKey });
+        return ok(open.map(escalationView));
+      },
+      async respond(caller, session, text) {
+        const proof = requireProof(caller, 'decide');
+        if (!proof.ok) return proof;
+        const answered = await command(caller, 'respond', session, { text });
+        if (!answered.ok) return answered;
+        const all = await listEscalations(db, { sessionId: answered.value.session_id, includeClosed: true });
+        const found = all.find((escalation) => escalation.escalation_id === answered.value.escalation_id);
+        if (!found) throw new Error(`question ${answered.value.escalation_id} was answered and cannot be read`);
+        const { notice } = answered.value;
+        return ok({ ...escalationView(found), ...(notice === null ? {} : { notice }) });
+      },
+      pause: (caller, session, reason) => commandView(caller, 'pause', session, { reason }),
+      resume: (caller, session) => commandView(caller, 'resume', session),
+      stop: (caller, session, reason) => commandView(caller, 'stop', session, { reason }),
+    }),
     async list(_caller, query) {
       const views = await readSessionViews(ctx, { includeEnded: query.living !== true, limit: 500 });
       const wanted = views.filter((view) => query.state === undefined || view.state === query.state);
@@ -140,6 +146,34 @@ export function sessionUseCases(ctx: AppContext, stopEverything: StopEverything)
       const row = await rowOf(db, session);
       return row.ok ? readFolder(ctx, row.value) : row;
     },
+  };
+}
+
+type Seven = Pick<SessionUseCases, 'start' | 'status' | 'escalations' | 'respond' | 'pause' | 'resume' | 'stop'>;
+
+/**
+ * The seven say an outage of the broker in its own words: it lies in the store, so a store that does not answer is the broker
+ * that is down (ERR-06, S-54). Whether a commit whose answer was lost holds is another question and stays a fault.
+ */
+function inOutages(seven: Seven): Seven {
+  const guarded =
+    <A extends unknown[], T>(useCase: (...args: A) => Promise<Result<T>>) =>
+    async (...args: A): Promise<Result<T>> => {
+      try {
+        return await useCase(...args);
+      } catch (error) {
+        if (error instanceof Fault && error.code === 'database_unreachable') return brokerDown(error);
+        throw error;
+      }
+    };
+  return {
+    start: guarded(seven.start),
+    status: guarded(seven.status),
+    escalations: guarded(seven.escalations),
+    respond: guarded(seven.respond),
+    pause: guarded(seven.pause),
+    resume: guarded(seven.resume),
+    stop: guarded(seven.stop),
   };
 }
 

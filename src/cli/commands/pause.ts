@@ -3,12 +3,13 @@ import type { Command } from 'commander';
 import type { SessionView } from '../../wire/index.ts';
 import type { CliContext } from '../context.ts';
 import { withKey } from '../options.ts';
+import { withNotice } from '../show.ts';
 
 export function define(command: Command, context: CliContext): void {
   withKey(command.argument('<session>', 'Work key or id of the session').argument('[reason]', 'Why'));
   context.action(command, async ({ args: [session = '', reason], options }) => {
     const path = `/api/sessions/${encodeURIComponent(session)}/pause`;
     const changed = await context.change<SessionView>('PUT', path, reason === undefined ? {} : { reason }, options);
-    return { json: changed, text: `${changed.workKey}: ${changed.state}` };
+    return { json: changed, text: withNotice(`${changed.workKey}: ${changed.state}`, changed.notice) };
   });
 }

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { EscalationView, SettledView } from '../../wire/index.ts';
 import type { CliContext } from '../context.ts';
 import { withProof } from '../options.ts';
+import { withNotice } from '../show.ts';
 
 /** As `pending` names questions; a work key has a slash or a dash. */
 const decisionId = /^[0-9a-z]{8}$/;
@@ -23,6 +24,6 @@ export function define(command: Command, context: CliContext): void {
     const path = `/api/sessions/${encodeURIComponent(session)}/answers`;
     const answered = await context.decide<EscalationView>('POST', path, { text }, options);
     const state = answered.delivery === 'delivered' ? 'delivered' : 'stored, delivery pending';
-    return { json: answered, text: `${answered.workKey}: answer ${state}.` };
+    return { json: answered, text: withNotice(`${answered.workKey}: answer ${state}.`, answered.notice) };
   });
 }

@@ -4,7 +4,7 @@ import type { SessionView, StoppedAllView } from '../../wire/index.ts';
 import type { CliContext } from '../context.ts';
 import { failWith, type Outcome } from '../outcome.ts';
 import { withKey } from '../options.ts';
-import { counted } from '../show.ts';
+import { counted, withNotice } from '../show.ts';
 
 export function define(command: Command, context: CliContext): void {
   withKey(
@@ -22,7 +22,7 @@ export function define(command: Command, context: CliContext): void {
     const path = `/api/sessions/${encodeURIComponent(session)}/stop`;
     const body = reason === undefined ? {} : { reason };
     const stopped = await context.change<SessionView>('PUT', path, body, options);
-    return { json: stopped, text: `${stopped.workKey}: ${stopped.state}` };
+    return { json: stopped, text: withNotice(`${stopped.workKey}: ${stopped.state}`, stopped.notice) };
   });
 }
 

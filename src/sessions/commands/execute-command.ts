@@ -1,6 +1,6 @@
 import { forLog, ok, refuse, type Refusal, type Result } from '../../kernel/index.ts';
 import type { Keyed, Tx } from '../../store/index.ts';
-import type { Broker } from '../broker.ts';
+import { type Broker, brokerDownText } from '../broker.ts';
 import { fields } from '../fields.ts';
 import type { SessionContext } from '../ports.ts';
 import type { CommandResult } from '../session.ts';
@@ -29,7 +29,8 @@ export interface CommandArguments {
 }
 
 export type CommandAnswer =
-  | { kind: 'done'; result: Keyed<CommandResult> }
+  /** `notice`: what the caller has to know besides, such as that the broker is away (S-54). */
+  | { kind: 'done'; result: Keyed<CommandResult>; notice: string | null }
   | { kind: 'status'; sessions: SessionView[]; broker: string; unknown_peers: string[] }
   | { kind: 'escalations'; escalations: EscalationView[] };
 
@@ -61,21 +62,21 @@ async function route(
   const { workKey, key } = args;
   switch (command) {
     case 'start':
-      return mutate(ctx, (tx) =>
+      return mutate(ctx, broker, (tx) =>
         startSession(tx, ctx, caller, { agent: 'default', ...args.start, workKey, projectCode: args.projectCode, key }),
       );
     case 'respond': {
       const { text, escalationId } = args;
-      return mutate(ctx, (tx) =>
+      return mutate(ctx, broker, (tx) =>
         respond(tx, ctx, caller, { workKey, text, key, ...(escalationId === undefined ? {} : { escalationId }) }),
       );
     }
     case 'pause':
-      return mutate(ctx, (tx) => pauseSession(tx, ctx, caller, { workKey, reason: args.reason, key }));
+      return mutate(ctx, broker, (tx) => pauseSession(tx, ctx, caller, { workKey, reason: args.reason, key }));
     case 'resume':
-      return mutate(ctx, (tx) => resumeSession(tx, ctx, caller, { workKey, key }));
+      return mutate(ctx, broker, (tx) => resumeSession(tx, ctx, caller, { workKey, key }));
     case 'stop':
-      return mutate(ctx, (tx) => stopSession(tx, ctx, caller, { workKey, reason: args.reason, key }));
+      return mutate(ctx, broker, (tx) => stopSession(tx, ctx, caller, { workKey, reason: args.reason, key }));
     case 'status':
       return consultStatus(ctx, broker, caller, workKey);
     case 'escalations':
@@ -89,10 +90,15 @@ async function route(
 
 async function mutate(
   ctx: SessionContext,
+  broker: Broker,
   fn: (tx: Tx) => Promise<Result<Keyed<CommandResult>>>,
 ): Promise<Result<CommandAnswer>> {
   const result = await ctx.store.tx(fn);
-  return result.ok ? ok({ kind: 'done', result: result.value }) : result;
+  if (!result.ok) return result;
+  // Its message is stored with it, so the outage delays the command and does not fail it.
+  const notice =
+    broker.status() === 'UP' ? null : `${brokerDownText}. The command is stored and goes out when the broker is back.`;
+  return ok({ kind: 'done', result: result.value, notice });
 }
 
 /** Local state and the broker's list of peers together; that the broker was asked is in the log (S-14, S-65). */

@@ -16,6 +16,8 @@ const secondLookAfterMs = 1_000;
 export interface Deaths {
   /** The process of `attached` has ended, as its link says. */
   note(attached: Attached): void;
+  /** Judges what could not be judged while the broker was away. */
+  resume(): void;
   stop(): void;
 }
 
@@ -23,15 +25,21 @@ export function createDeaths(
   ctx: SessionContext,
   sessionsFolder: string,
   sessions: AttachedSessions,
-  hooks: { onFault: (error: unknown, sessionId: string) => void; poke: (sessionId: string) => void },
+  hooks: {
+    onFault: (error: unknown, sessionId: string) => void;
+    poke: (sessionId: string) => void;
+    /** False while the broker cannot be reached: then nothing becomes CRASHED or START_FAILED (S-53). */
+    mayJudge: () => boolean;
+  },
 ): Deaths {
   let dead: Attached[] = [];
   let timer: NodeJS.Timeout | undefined;
 
   async function judgePass(): Promise<void> {
+    timer = undefined;
+    if (!hooks.mayJudge()) return;
     const pass = dead;
     dead = [];
-    timer = undefined;
     const isMass = sessions.size >= fewestForMassDeath && pass.length * 2 > sessions.size;
     if (isMass) await alert(ctx, pass);
     // An exit status was written by the wrapper itself: that is no probe that could have failed.
@@ -68,13 +76,21 @@ export function createDeaths(
     hooks.poke(attached.sessionId);
   }
 
+  function schedule(about: Attached): void {
+    timer ??= setTimeout(
+      () => void judgePass().catch((error: unknown) => hooks.onFault(error, about.sessionId)),
+      dead.length > 1 || sessions.size >= fewestForMassDeath ? passMs : 0,
+    );
+  }
+
   return {
     note(attached) {
       dead.push(attached);
-      timer ??= setTimeout(
-        () => void judgePass().catch((error: unknown) => hooks.onFault(error, attached.sessionId)),
-        dead.length > 1 || sessions.size >= fewestForMassDeath ? passMs : 0,
-      );
+      schedule(attached);
+    },
+    resume() {
+      const [first] = dead;
+      if (first) schedule(first);
     },
     stop() {
       clearTimeout(timer);

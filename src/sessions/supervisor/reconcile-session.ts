@@ -41,7 +41,8 @@ async function step(state: SupervisorState, row: SessionRow): Promise<void> {
   const attached = heldGeneration(state, row);
   switch (row.process) {
     case 'wanted':
-      return launch(state, row);
+      // While the broker cannot be reached no session begins, so none can fail to start; the recovery looks again (S-53).
+      return state.broker.isUp() ? launch(state, row) : undefined;
     case 'launching':
     case 'live':
       return attached ? tend(state, row, attached) : adopt(state, row);
@@ -107,9 +108,10 @@ async function tend(state: SupervisorState, row: SessionRow, attached: Attached)
 /** While the broker cannot be reached nothing is judged by time (S-53). */
 async function lookAtTimers(state: SupervisorState, row: SessionRow, attached: Attached | undefined): Promise<void> {
   if (!state.broker.isUp()) return;
+  const { ctx, broker } = state;
   const isBehind = attached?.link.isBehind() ?? false;
-  const due = dueTimer(row, state.ctx.settings(), state.ctx.store.clock.now(), { isBehind });
-  if (due) await applyTimer(state.ctx, row, due, attached);
+  const due = dueTimer(row, ctx.settings(), ctx.store.clock.now(), { isBehind, lostMs: broker.lostMs });
+  if (due) await applyTimer(ctx, row, due, attached);
 }
 
 async function end(state: SupervisorState, row: SessionRow, attached: Attached | undefined): Promise<void> {

@@ -51,7 +51,11 @@ export async function startSupervisor(ctx: SessionContext, options: SupervisorOp
   let stopped = false;
 
   function inBackground(work: (state: SupervisorState) => Promise<void>): void {
-    work(state).catch((error: unknown) => state.onFault(error));
+    work(state).catch((error: unknown) => {
+      state.onFault(error);
+      // A look that failed may mean that nobody can be seen: that is found out now, not at the next cycle (S-51).
+      void state.broker.check().catch(state.onFault);
+    });
   }
 
   return {
@@ -79,11 +83,19 @@ function createState(ctx: SessionContext, options: SupervisorOptions): Superviso
   const sessions: AttachedSessions = new Map();
   const onFault = (error: unknown, sessionId?: string): void => options.onFault?.(error, sessionId);
   const loop = createKeyedLoop((id) => reconcileSession(state, id), onFault);
-  const deaths = createDeaths(ctx, sessionsFolder, sessions, { onFault, poke: loop.poke });
-  const broker = watchBroker(ctx.store, createBroker(ctx.store, supervisorActor), {
-    actor: supervisorActor,
-    onRecovered: () => void cycle(state).catch((error: unknown) => onFault(error)),
+  const deaths = createDeaths(ctx, sessionsFolder, sessions, {
     onFault,
+    poke: loop.poke,
+    mayJudge: () => state.broker.isUp(),
+  });
+  const broker = watchBroker(ctx.store, options.broker ?? createBroker(ctx.store, supervisorActor), {
+    actor: supervisorActor,
+    onRecovered() {
+      deaths.resume();
+      cycle(state).catch((error: unknown) => onFault(error));
+    },
+    onFault,
+    ...(options.brokerWait ? { wait: options.brokerWait } : {}),
   });
   const retries = createRetries();
   const state: SupervisorState = {
@@ -117,7 +129,8 @@ async function tick(state: SupervisorState): Promise<void> {
   const now = state.ctx.store.clock.now();
   for (const row of await unfinishedSessions(state.ctx)) {
     const isSettled = row.process === 'live' && heldGeneration(state, row) !== undefined;
-    if (!isSettled || dueTimer(row, state.ctx.settings(), now)) state.loop.poke(row.id);
+    if (!isSettled || dueTimer(row, state.ctx.settings(), now, { lostMs: state.broker.lostMs }))
+      state.loop.poke(row.id);
   }
 }
 

@@ -32,6 +32,8 @@ export interface SupervisedOptions extends Omit<WorldOptions, 'planLaunch'> {
   folder?: string;
   /** Default: an embedded store in the folder. Closed with the test. */
   store?: Store;
+  /** The wait before a try to reach the broker again. */
+  brokerWait?: (ms: number) => Promise<void>;
   /** Overrides what `planLaunch` answers. */
   plan?: (session: Session, plan: LaunchPlan) => Promise<Result<LaunchPlan>>;
 }
@@ -84,6 +86,8 @@ export async function supervisedWorld(options: SupervisedOptions = {}): Promise<
       sessionsFolder,
       tickMs: 50,
       pace: { ...quickPace, ...options.pace },
+      ...(options.broker ? { broker: options.broker } : {}),
+      ...(options.brokerWait ? { brokerWait: options.brokerWait } : {}),
       onFault: (error) => faults.push(error),
     });
   let supervisor = await begin();

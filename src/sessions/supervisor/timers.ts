@@ -22,16 +22,17 @@ const patienceWhileBehind = 2;
 
 /**
  * Pure: which timer of the row is due at `now`. `isBehind`: something that the agent said is not applied yet, and may be the
- * very sign of life that the timer misses; it is waited for, but not for ever.
+ * very sign of life that the timer misses; it is waited for, but not for ever. `lostMs`: how much of the time since then
+ * could not be judged (S-53).
  */
 export function dueTimer(
   row: SessionRow,
   settings: SessionSettings,
   now: number,
-  { isBehind = false }: { isBehind?: boolean } = {},
+  { isBehind = false, lostMs = () => 0 }: { isBehind?: boolean; lostMs?: (since: number) => number } = {},
 ): DueTimer {
   const isOver = (since: number, limitMs: number): boolean =>
-    now - since >= limitMs * (isBehind ? patienceWhileBehind : 1);
+    now - since - lostMs(since) >= limitMs * (isBehind ? patienceWhileBehind : 1);
   if (row.state === 'PAUSED' && row.reason === 'limited' && row.limited_until !== null && row.limited_until <= now)
     return row.process === 'ended' ? 'limit_over' : undefined;
   if (row.process !== 'live' && row.process !== 'launching') return undefined;

@@ -1,34 +1,18 @@
 import { expect, it } from 'vitest';
 
-import { ok, refuse, systemActor } from '../../kernel/index.ts';
+import { systemActor } from '../../kernel/index.ts';
 import { openTestSqlite } from '../../store/testing.ts';
-import type { Broker } from '../broker.ts';
-import { sessionWorld } from '../testing.ts';
+import { sessionWorld, switchedBroker } from '../testing.ts';
 import type { AttachedSessions } from './attached.ts';
 import { findGaps, reportGaps, standingGaps } from './reconcile-peers.ts';
 import { watchBroker } from './watch-broker.ts';
 
 const actor = systemActor('test');
 
-/** The broker's interface with a switch (S-49: replaceable by a mock). */
-function switchedBroker(): Broker & { up: boolean } {
-  const broker: Broker & { up: boolean } = {
-    up: true,
-    listPeers: async () =>
-      broker.up ? ok([]) : refuse('unreachable', 'broker_unavailable', 'Broker unavailable — degraded mode'),
-    sendMessage: async () => ok({ id: '1' }),
-    getMessages: async () => ok([]),
-    ackMessages: async () => ok({ acked: 0 }),
-    status: () => (broker.up ? 'UP' : 'DOWN'),
-    reconnect: async () => (broker.up ? 'OK' : 'STILL_DEGRADED'),
-  };
-  return broker;
-}
-
 it('TC-ERR-06, TC-ERR-10: degraded is said, tries come after 1, 2, 4, 8, 10, 10 s, recovery is followed by a reconciliation (S-49 to S-52)', async () => {
   const { store } = await openTestSqlite();
   const world = sessionWorld(store);
-  const broker = switchedBroker();
+  const broker = switchedBroker(store);
   const waits: number[] = [];
   const { promise: recovered, resolve: onRecovered } = Promise.withResolvers<void>();
   let time = 0;
@@ -40,12 +24,12 @@ it('TC-ERR-06, TC-ERR-10: degraded is said, tries come after 1, 2, 4, 8, 10, 10 
     async wait(ms) {
       waits.push(ms);
       time += ms;
-      if (waits.length === 7) broker.up = true;
+      if (waits.length === 7) broker.isUp = true;
     },
   });
   await watch.check();
   expect(watch.isUp()).toBe(true);
-  broker.up = false;
+  broker.isUp = false;
   await watch.check();
   await recovered;
   expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 10_000, 10_000, 10_000]);

@@ -90,6 +90,17 @@ describe.skipIf(missing !== undefined)(title, () => {
     await expect(openPostgres(url)).rejects.toMatchObject({ code: 'postgres_unsafe', facts: { setting: 'fsync' } });
   });
 
+  it('a read while the server is away fails as an outage that may be tried again, and works afterwards (S-51)', async () => {
+    const { store, proxy } = await openThroughProxy();
+    const read = () => store.read.selectFrom('migration').select('name').execute();
+    const before = await read();
+    proxy.cut();
+    await expect(read()).rejects.toMatchObject({ code: 'database_unreachable', retryable: true });
+    await expect(read()).rejects.toMatchObject({ code: 'database_unreachable', retryable: true });
+    proxy.restore();
+    await expect.poll(() => read().catch(() => undefined)).toEqual(before);
+  });
+
   it('refuses a pooler through which notifications do not arrive', async () => {
     const name = await freshDatabase();
     const proxy = await startProxy(await testPostgres(), { swallowNotifications: true });

@@ -14,6 +14,7 @@ import { checkServer } from './check-server.ts';
 import { commitUnknown, isConnectionLoss, isRetryable, toFault } from './faults.ts';
 import { createDatabaseClock } from './database-clock.ts';
 import { createPool } from './pool.ts';
+import { ReadingDialect } from './reading-dialect.ts';
 import { startSequencer } from './sequencer.ts';
 import { startWakeUps } from './wake-ups.ts';
 
@@ -41,6 +42,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   const databaseClock = options.clock ? undefined : createDatabaseClock(pool);
   const clock: Clock = options.clock ?? (databaseClock as Clock);
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
+  const reading = new Kysely<Schema>({ dialect: new ReadingDialect({ pool }) });
   const numberingPool = createPool({ url, max: 1, connectTimeoutMs });
   const numbering = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: numberingPool }) });
   const hub = createWakeHub();
@@ -111,7 +113,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     dialect: 'postgres',
     clock,
     tx,
-    read: nesting.outside(db),
+    read: nesting.outside(reading),
     onWake: hub.on,
     settled: () => sequencer.settled(),
     close() {
