@@ -5,6 +5,7 @@ import type { Absences } from './absences.ts';
 import type { Attached, AttachedSessions } from './attached.ts';
 import type { Deaths } from './deaths.ts';
 import type { KeyedLoop } from './keyed-loop.ts';
+import type { Look } from './look.ts';
 import type { Retries } from './retries.ts';
 import type { BrokerWatch } from './watch-broker.ts';
 
@@ -20,6 +21,9 @@ export interface SupervisorState {
   readonly broker: BrokerWatch;
   readonly retries: Retries;
   readonly absences: Absences;
+  /** The quick look at timers, and the slow cycle of S-42. */
+  readonly tick: Look;
+  readonly cycle: Look;
   readonly onFault: (error: unknown, sessionId?: string) => void;
   /** `stop --all` is under way: nothing is waited for. */
   hurried: boolean;

@@ -8,6 +8,7 @@ import type { AttachedSessions } from './attached.ts';
 import { supervisorActor } from './crash.ts';
 import { createDeaths } from './deaths.ts';
 import { createKeyedLoop } from './keyed-loop.ts';
+import { createLook } from './look.ts';
 import { reportGaps, standingGaps } from './reconcile-peers.ts';
 import { reconcileSession } from './reconcile-session.ts';
 import { createRetries } from './retries.ts';
@@ -45,8 +46,8 @@ export async function startSupervisor(ctx: SessionContext, options: SupervisorOp
   const offWake = ctx.store.onWake(sessionsTopic, (id) => (id === '' ? inBackground(pokeAll) : state.loop.poke(id)));
   await pokeAll(state);
   const timers = [
-    setInterval(() => inBackground(tick), options.tickMs ?? defaultTickMs).unref(),
-    setInterval(() => inBackground(cycle), ctx.settings().cycleMs).unref(),
+    setInterval(() => inBackground(state.tick.begin), options.tickMs ?? defaultTickMs).unref(),
+    setInterval(() => inBackground(state.cycle.begin), ctx.settings().cycleMs).unref(),
   ];
   let stopped = false;
 
@@ -92,7 +93,7 @@ function createState(ctx: SessionContext, options: SupervisorOptions): Superviso
     actor: supervisorActor,
     onRecovered() {
       deaths.resume();
-      cycle(state).catch((error: unknown) => onFault(error));
+      state.cycle.beginAnew().catch((error: unknown) => onFault(error));
     },
     onFault,
     ...(options.brokerWait ? { wait: options.brokerWait } : {}),
@@ -108,6 +109,8 @@ function createState(ctx: SessionContext, options: SupervisorOptions): Superviso
     broker,
     retries,
     absences: createAbsences(ctx, { sessionsFolder, tickMs: options.tickMs ?? defaultTickMs }),
+    tick: createLook(() => tick(state)),
+    cycle: createLook(() => cycle(state)),
     onFault,
     hurried: false,
   };
