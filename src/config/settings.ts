@@ -111,6 +111,13 @@ export const settings = {
     help: 'How long a turn may stay without an event before it is cancelled.',
     change: 'operator',
   },
+  'sessions.journalKeep': {
+    env: null,
+    default: 256 * 1024 * 1024,
+    kind: { type: 'size', minBytes: 16 * 1024 * 1024, maxBytes: 2 ** 50 },
+    help: "How much of a living agent's newest output stays whole. Older messages are freed where the file system can make holes.",
+    change: 'operator',
+  },
   'review.maxReviewers': {
     env: null,
     default: 2,

@@ -94,6 +94,8 @@ export interface SessionSettings {
   idempotencyTtlMs: number;
   /** The slow cycle: reconciliation, purge of expired keys. Default 10 s (S-42). */
   cycleMs: number;
+  /** So much of a living agent's newest output stays whole; what is older is freed where it can be. Default 256 MiB. */
+  journalKeepBytes: number;
 }
 
 /** The defaults of `SessionSettings`. */
@@ -111,6 +113,7 @@ export const defaultSessionSettings: SessionSettings = {
   cancelGraceMs: 1_500,
   idempotencyTtlMs: 86_400_000,
   cycleMs: 10_000,
+  journalKeepBytes: 256 * 1024 * 1024,
 };
 
 /** What every use case of sessions takes besides its transaction. */

@@ -11,6 +11,7 @@ export function sessionSettings(config: Config): SessionSettings {
     startDetectionTimeoutMs: config.get('sessions.startTimeout'),
     firstLivenessTimeoutMs: config.get('sessions.livenessTimeout'),
     hungTimeoutMs: config.get('sessions.hungTimeout'),
+    journalKeepBytes: config.get('sessions.journalKeep'),
     stallTimeoutMs: config.get('sessions.stallTimeout'),
     idempotencyTtlMs: config.get('idempotency.ttl'),
     cycleMs: config.get('sessions.pollInterval'),

@@ -79,6 +79,10 @@ export class ConversationLink<Frame> implements AgentLink, LinkHandler {
     return this.#loop.isBehind;
   }
 
+  isSpent(line: Buffer): boolean {
+    return this.#conversation.isSpent?.(line) ?? this.#conversation.isInert(line);
+  }
+
   prompt(promptId: string, text: string): Promise<Result<{ verdict: PromptVerdict }>> {
     return this.#inOrder(async () => {
       const { opening, prompts } = this.#conversation;

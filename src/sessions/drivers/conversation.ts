@@ -43,6 +43,8 @@ export interface Conversation<Frame> {
   parse(line: Buffer): Frame;
   /** Whether a line of the journal changes nothing once its events are applied: reading it again would only slow adoption. */
   isInert(line: Buffer): boolean;
+  /** Whether a line of the journal is worth nothing any more once it was applied, so that it may be freed. Default: `isInert`. */
+  isSpent?(line: Buffer): boolean;
   isPingAnswer(frame: Frame): boolean;
   /** Open permissions and questions, oldest first: "requests without response" (decision 6). */
   asked(): Asked[];

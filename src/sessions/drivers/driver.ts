@@ -99,6 +99,8 @@ export interface AgentLink {
   snapshot(): LinkSnapshot;
   /** Whether the agent has said something that is not applied yet: time is no judge of it before that. */
   isBehind(): boolean;
+  /** Whether a line of the journal is worth nothing any more once it was applied (decision 2: it may be freed). */
+  isSpent(line: Buffer): boolean;
   /**
    * Sends a prompt. Idempotent by `promptId`: a prompt that is in the file already is not sent again. Refuses
    * `turn_open`, `not_opened`, `generation_stopping`, `generation_ended`, `no_prompts` (drivers without an input).

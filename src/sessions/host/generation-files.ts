@@ -28,6 +28,8 @@ export interface GenerationFiles {
   stop: string;
   /** How far the journal had come at which time. */
   marks: string;
+  /** Which parts of the journal were freed; appears by rename. */
+  freed: string;
   /** Three rotating parts of the stderr ring. */
   stderr: readonly string[];
 }
@@ -45,20 +47,24 @@ export function filesOf(folder: string): GenerationFiles {
     exit: join(folder, 'exit'),
     stop: join(folder, 'stop'),
     marks: join(folder, 'marks'),
+    freed: join(folder, 'freed.json'),
     stderr: [0, 1, 2].map((part) => join(folder, `err.${part}`)),
   };
 }
 
+/** The form of generation folders that this program makes, and the newest that it understands. */
+export const generationVersion = 1;
+
 /** Content of `birth.json`. */
 export interface BirthRecord {
-  version: 1;
+  version: number;
   run: string;
   startedAtMs: number;
 }
 
 /** Content of `pid`. */
 export interface ProcessRecord {
-  version: 1;
+  version: number;
   /** The machine's boot; identities of another boot are dead. */
   bootId: string;
   /** The `/bin/sh` that owns the agent; leader of the session and process group of all of them. */

@@ -5,7 +5,9 @@ import { basename, dirname } from 'node:path';
 import { Fault, ok, refuse, systemClock } from '../../kernel/index.ts';
 import type { Clock, Result } from '../../kernel/index.ts';
 import { fedUpTo } from './feeder.ts';
-import { filesOf } from './generation-files.ts';
+import { FreedRanges } from './freed-ranges.ts';
+import type { ByteRange } from './freed-ranges.ts';
+import { filesOf, generationVersion } from './generation-files.ts';
 import type { BirthRecord, ExitRecord, GenerationFiles, LatchRecord, ProcessRecord } from './generation-files.ts';
 import { Inbox } from './inbox.ts';
 import type { AppendedFrame } from './inbox.ts';
@@ -44,9 +46,15 @@ export async function openGeneration(folder: string, options: { clock?: Clock } 
   } catch {
     return refuse('not-found', 'generation_not_found', `There is no generation in ${folder}; start one.`);
   }
+  const birth = readRecord<BirthRecord>(files.birth) ?? bornAt(folder);
+  if (birth.version > generationVersion)
+    return refuse(
+      'wrong-state',
+      'generation_newer',
+      `${birth.run} was started by a newer Chantier (form ${birth.version}, this one knows ${generationVersion}); its agent goes on. Start that version again.`,
+    );
   // A server killed right after it made the folder leaves it without files; it will be START_FAILED like any that stays so.
   for (const path of [files.inbox, files.journal]) await writeFile(path, '', { flag: 'a', mode: 0o600 });
-  const birth = readRecord<BirthRecord>(files.birth) ?? bornAt(folder);
   return ok(new Generation(files, birth, options.clock ?? systemClock));
 }
 
@@ -66,10 +74,12 @@ export class Generation {
   #goneSince: number | undefined;
   #latch: LatchRecord | undefined;
   #record: ProcessRecord | undefined;
+  readonly #freed: FreedRanges;
 
   constructor(files: GenerationFiles, birth: BirthRecord, clock: Clock) {
     this.files = files;
     this.run = birth.run;
+    this.#freed = new FreedRanges(files.freed);
     this.startedAtMs = birth.startedAtMs;
     this.#clock = clock;
     this.#ageAtOpenMs = Math.max(0, clock.now() - birth.startedAtMs);
@@ -122,9 +132,19 @@ export class Generation {
     return position === undefined ? undefined : position >= end;
   }
 
-  /** A reader of what the agent said, from byte `from` (the start of a line). */
+  /** A reader of what the agent said, from byte `from` (the start of a line); what was freed is passed over. */
   readJournal(from = 0, bounds: ReaderBounds = {}): Promise<JournalReader> {
-    return JournalReader.open(this.files.journal, from, bounds);
+    return JournalReader.open(this.files.journal, from, bounds, () => this.freed());
+  }
+
+  /** Which parts of the journal can no longer be read, in order; the rest can. */
+  freed(): readonly ByteRange[] {
+    return this.#freed.list();
+  }
+
+  /** Notes parts that are about to be freed. */
+  noteFreed(ranges: readonly ByteRange[]): Promise<void> {
+    return this.#freed.add(ranges);
   }
 
   /** A reader of what was said to the agent. */

@@ -3,6 +3,8 @@ export { runMarker } from './generation-files.ts';
 export type { ExitRecord, GenerationFiles, LatchRecord, ProcessRecord } from './generation-files.ts';
 export { Generation, launchLimitMs, openGeneration } from './generation.ts';
 export type { GenerationState } from './generation.ts';
+export { canPunchHoles, JournalFreer } from './free-journal.ts';
+export type { ByteRange } from './freed-ranges.ts';
 export type { AppendedFrame } from './inbox.ts';
 export { findLastLine, findTail } from './journal-tail.ts';
 export { JournalReader } from './journal-reader.ts';

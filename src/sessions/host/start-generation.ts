@@ -7,7 +7,7 @@ import { Fault, refuse, systemClock } from '../../kernel/index.ts';
 import type { Clock, Result } from '../../kernel/index.ts';
 import { runMarkerName } from '../../sandbox/index.ts';
 import type { WrappedCommand } from '../../sandbox/index.ts';
-import { filesOf, runMarker } from './generation-files.ts';
+import { filesOf, generationVersion, runMarker } from './generation-files.ts';
 import type { BirthRecord, GenerationFiles } from './generation-files.ts';
 import { openGeneration } from './generation.ts';
 import type { Generation } from './generation.ts';
@@ -73,7 +73,7 @@ function checkCommand(command: WrappedCommand): void {
 }
 
 async function writeFiles(files: GenerationFiles, run: string, nowMs: number, command: WrappedCommand): Promise<void> {
-  const birth: BirthRecord = { version: 1, run, startedAtMs: nowMs };
+  const birth: BirthRecord = { version: generationVersion, run, startedAtMs: nowMs };
   const mode = 0o600;
   await writeFile(`${files.birth}.new`, JSON.stringify(birth), { mode });
   await rename(`${files.birth}.new`, files.birth);

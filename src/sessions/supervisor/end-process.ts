@@ -1,3 +1,4 @@
+import { Fault } from '../../kernel/index.ts';
 import { emitOf } from '../events.ts';
 import { generationFolder, openGeneration, type StopOptions, type StopReport } from '../host/index.ts';
 import type { SessionContext } from '../ports.ts';
@@ -92,6 +93,8 @@ async function stopProcesses(
   const record = await readLaunchRecord(sessionsFolder, row.id, row.generation);
   const folder = generationFolder(sessionsFolder, row.id, row.generation);
   const generation = await openGeneration(folder, { clock: ctx.store.clock });
+  if (!generation.ok && generation.refusal.code === 'generation_newer')
+    throw new Fault(generation.refusal.code, generation.refusal.message);
   if (!generation.ok) return undefined;
   try {
     return await generation.value.stop(hurried ? hurriedSteps : (record?.profile.stop ?? {}));

@@ -1,5 +1,5 @@
 import { type AgentLink, driverFor, type DriverSink } from '../drivers/index.ts';
-import type { Generation } from '../host/index.ts';
+import { type Generation, JournalFreer } from '../host/index.ts';
 import type { SessionRow } from '../session-store.ts';
 import { applyBatch, isChatter } from './apply-events.ts';
 import { applyFlag } from './apply-liveness.ts';
@@ -30,7 +30,13 @@ export async function holdAgent(
     await generation.close();
     throw error;
   }
-  const attached: Attached = { sessionId: row.id, generation: row.generation, profile: record.profile, link };
+  const attached: Attached = {
+    sessionId: row.id,
+    generation: row.generation,
+    profile: record.profile,
+    link,
+    freer: new JournalFreer(generation),
+  };
   state.sessions.set(row.id, attached);
   held.resolve(attached);
   await state.ctx.store.tx((tx) =>

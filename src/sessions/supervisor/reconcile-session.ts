@@ -1,3 +1,4 @@
+import { Fault } from '../../kernel/index.ts';
 import type { Tx } from '../../store/index.ts';
 import { emitOf } from '../events.ts';
 import { generationFolder, openGeneration } from '../host/index.ts';
@@ -82,6 +83,9 @@ async function adopt(state: SupervisorState, row: SessionRow): Promise<void> {
   const { ctx, sessionsFolder } = state;
   const folder = generationFolder(sessionsFolder, row.id, row.generation);
   const generation = await openGeneration(folder, { clock: ctx.store.clock });
+  // An older program after a newer one judges nothing of what it does not understand; the agent goes on.
+  if (!generation.ok && generation.refusal.code === 'generation_newer')
+    throw new Fault(generation.refusal.code, generation.refusal.message);
   // Without its folder nothing was started yet.
   if (!generation.ok && row.process === 'launching') return launch(state, row);
   const record = await readLaunchRecord(sessionsFolder, row.id, row.generation);

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { expect, it } from 'vitest';
@@ -76,6 +76,25 @@ it('a server that died after it made the folder: the generation is never started
   await world.restart();
   await world.inState(id, 'START_FAILED');
   expect(world.variables).toEqual([]);
+});
+
+it('after a newer program an older one leaves its generations alone, says so, and ends nobody; the newer one goes on with them (issue 4, upgrade)', async () => {
+  const world = await supervisedWorld(brief);
+  const id = await world.start('asks-question');
+  const before = await world.inState(id, 'ESCALATED');
+  await world.supervisor().stop();
+  const birth = join(world.sessionsFolder, id, '1', 'birth.json');
+  const own = readFileSync(birth, 'utf8');
+  writeFileSync(birth, JSON.stringify({ ...JSON.parse(own), version: 99 }));
+  await world.restart();
+  await world.until(async () => world.faults.length > 0, 'the fault');
+  expect(String(world.faults[0])).toContain('newer Chantier');
+  expect(await world.row(id)).toMatchObject({ state: 'ESCALATED', process: 'live' });
+  writeFileSync(birth, own);
+  await world.restart();
+  await world.must('respond', { workKey: 'PD-1', text: 'half up' });
+  expect((await world.inState(id, 'RUNNING')).pid).toBe(before.pid);
+  await world.until(async () => world.calls.turnsEnded.length === 1, 'the end of the turn');
 });
 
 it('TC-NR-04: supervision never touches an ended session (S-11)', async () => {

@@ -146,6 +146,18 @@ async function cycle(state: SupervisorState): Promise<void> {
   await reportGaps(ctx.store, await standingGaps(() => unfinishedSessions(ctx), sessions));
   await ctx.store.tx((tx) => purgeExpiredKeys(tx));
   await pokeAll(state);
+  await freeJournals(state);
+}
+
+/** Frees what is old in the journals of living agents, one after the other (decision 2). */
+async function freeJournals(state: SupervisorState): Promise<void> {
+  const keepBytes = state.ctx.settings().journalKeepBytes;
+  for (const row of await unfinishedSessions(state.ctx)) {
+    const attached = heldGeneration(state, row);
+    if (!attached || attached.exited) continue;
+    const isSpent = (line: Buffer): boolean => attached.link.isSpent(line);
+    await attached.freer.free({ consumedTo: row.journal_offset, keepBytes, isSpent });
+  }
 }
 
 async function pokeAll(state: SupervisorState): Promise<void> {

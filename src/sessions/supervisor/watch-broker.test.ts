@@ -48,7 +48,7 @@ it('TC-NOM-07: what is held and what is stored are compared, every difference is
   await world.must('stop', { workKey: 'PD-3' });
   const held: AttachedSessions = new Map();
   const hold = (id: string, generation: number): void =>
-    void held.set(id, { sessionId: id, generation, profile: {} as never, link: {} as never });
+    void held.set(id, { sessionId: id, generation, profile: {} as never, link: {} as never, freer: {} as never });
   hold(a.sessionId, 1);
   hold('unknown', 1);
   const rows = await store.read.selectFrom('session').selectAll().execute();
@@ -69,7 +69,10 @@ it('a difference is one only when a second look finds it too: what moved between
   const rows = await store.read.selectFrom('session').selectAll().execute();
   const ended = rows.map((row) => ({ ...row, process: 'ended' as const }));
   const held: AttachedSessions = new Map([
-    [a.sessionId, { sessionId: a.sessionId, generation: 1, profile: {} as never, link: {} as never }],
+    [
+      a.sessionId,
+      { sessionId: a.sessionId, generation: 1, profile: {} as never, link: {} as never, freer: {} as never },
+    ],
   ]);
   /** Rows as one look after another finds them. */
   const looks = (...each: (typeof rows)[]) => {

@@ -144,6 +144,14 @@ export class AcpConversation implements Conversation<RpcFrame> {
     return head.includes('"method":"session/update"') && inertKinds.test(head);
   }
 
+  /** Answers to pings too, or one a second would keep everything between them. */
+  isSpent(line: Buffer): boolean {
+    if (this.isInert(line)) return true;
+    if (line.length > headBytes) return false;
+    const frame = parseFrame(line);
+    return frame.kind === 'error' && frame.error.code === methodNotFound;
+  }
+
   isPingAnswer(frame: RpcFrame): boolean {
     const isResponse = frame.kind === 'error' || frame.kind === 'result';
     return isResponse && this.#calls.get(Number(frame.id))?.method === pingMethod;

@@ -69,6 +69,11 @@ export class CommandLink implements AgentLink, LinkHandler {
     return this.#loop.isBehind;
   }
 
+  /** Output proves nothing, so none of it is needed twice. */
+  isSpent(): boolean {
+    return true;
+  }
+
   /** Written as one line; that it was read cannot be proven, so the best verdict is `unconfirmed`. */
   prompt(promptId: string, text: string): Promise<Result<{ verdict: PromptVerdict }>> {
     const result = this.#sending.then(async (): Promise<Result<{ verdict: PromptVerdict }>> => {
