@@ -55,7 +55,10 @@ async function serveOver(
   env: NodeJS.ProcessEnv,
 ): Promise<Served> {
   const config = loadConfig({ env, stored: await readStoredSettings(store) });
-  const log = openLog(paths, config.get('log.level'));
+  const log = openLog(paths, {
+    level: config.get('log.level'),
+    bounds: () => ({ maxBytes: config.get('log.maxSize'), keep: config.get('log.keep') }),
+  });
   const workRoot = config.get('workspace.root') || paths.workRoot;
   const machine = watchMachine(() => ({
     memoryPercent: config.get('pressure.memory'),

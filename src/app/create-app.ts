@@ -20,6 +20,7 @@ import { gateUseCases } from './gate/use-cases.ts';
 import { openHalt } from './instance/halt.ts';
 import { phaseOf } from './instance/phase-of.ts';
 import { prepareDown } from './instance/prepare-down.ts';
+import { startRetention } from './instance/retention.ts';
 import { sessionSettings } from './instance/session-settings.ts';
 import { instanceUseCases } from './instance/use-cases.ts';
 import { afterLandingEffect, followLanding } from './landing/after-landing.ts';
@@ -106,6 +107,7 @@ function createServices(ctx: AppContext): Services {
       });
       ends.push(() => void housekeeping.stop());
       loops.push(startDispatcher(ctx), startReviewCycle(ctx), startBaseWatch(ctx), startExpiry(ctx));
+      loops.push(startRetention(ctx));
     },
     async stop() {
       for (const end of ends.splice(0)) end();

@@ -108,6 +108,15 @@ export const statusView = z.object({
   openDecisions: z.int(),
   readyTasks: z.int(),
   sessions: z.array(sessionView),
+  /** Free space where it is shortest. With less than the setting `disk.minFree` nothing is started. */
+  disk: z.object({
+    path: z.string(),
+    freeBytes: z.number(),
+    minFreeBytes: z.number(),
+    isShort: z.boolean(),
+    /** While it is short: where the space goes, the largest first, and what may be done. `bytes` null = took too long. */
+    places: z.array(z.object({ what: z.string(), path: z.string(), bytes: z.number().nullable(), cure: z.string() })),
+  }),
   /** What the wall refused, counted by host. */
   denied: z.array(z.object({ host: z.string(), count: z.int() })),
   /** Provider accounts that take nothing now; `until` null: a human has to settle it. */

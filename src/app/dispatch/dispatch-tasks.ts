@@ -13,6 +13,7 @@ import {
 } from '../../store/index.ts';
 import type { AppContext } from '../context.ts';
 import { settingsTopic } from '../instance/change-setting.ts';
+import { requireSpace } from '../instance/disk.ts';
 import { haltTopic } from '../instance/halt.ts';
 import { trustOrAsk } from '../repositories/register-repository.ts';
 import { requireSandbox } from '../workspace/inside.ts';
@@ -56,7 +57,7 @@ export async function whyNothingStarts(ctx: AppContext): Promise<Result<undefine
     .executeTakeFirst();
   if (!operator) return refuse('not-permitted', 'no_operator', 'Nobody could decide yet: run `chantier init` first.');
   const sandbox = requireSandbox(ctx);
-  return sandbox.ok ? ok() : sandbox;
+  return sandbox.ok ? requireSpace(ctx) : sandbox;
 }
 
 async function dispatchReadyTasks(ctx: AppContext): Promise<PassOutcome> {

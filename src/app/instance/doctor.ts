@@ -1,10 +1,9 @@
-import { statfs } from 'node:fs/promises';
-
 import { verifyStore } from '../../store/index.ts';
 import { listAgents } from '../../ledger/index.ts';
 import type { DoctorReport } from '../../wire/index.ts';
 import type { AppContext } from '../context.ts';
 import { whyNothingStarts } from '../dispatch/dispatch-tasks.ts';
+import { readFreeSpace } from './disk.ts';
 import { findInvariantFaults } from './invariants.ts';
 
 type Check = DoctorReport['checks'][number];
@@ -48,14 +47,13 @@ function sandboxChecks(ctx: AppContext): Check[] {
 }
 
 async function spaceCheck(ctx: AppContext): Promise<Check> {
-  const { bavail, bsize } = await statfs(ctx.paths.home);
-  const free = bavail * bsize;
-  const message = `${(free / 1024 ** 3).toFixed(1)} GiB free in ${ctx.paths.home}`;
+  const { path, freeBytes } = await readFreeSpace(ctx);
+  const isLow = freeBytes < Math.max(lowSpaceBytes, ctx.config.get('disk.minFree'));
   return {
     name: 'disk',
-    status: free < lowSpaceBytes ? 'warn' : 'ok',
-    message,
-    cure: free < lowSpaceBytes ? 'Free some space; a full disk stops everything.' : null,
+    status: isLow ? 'warn' : 'ok',
+    message: `${(freeBytes / 1024 ** 3).toFixed(1)} GiB free at ${path}`,
+    cure: isLow ? 'Free some space: below `disk.minFree` nothing is started, and a full disk stops everything.' : null,
   };
 }
 

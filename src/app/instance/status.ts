@@ -1,4 +1,5 @@
 import { toRfc3339 } from '../../kernel/index.ts';
+import { readDisk } from './disk.ts';
 import { phaseOf } from './phase-of.ts';
 import { readyTasks } from '../../ledger/index.ts';
 import { countActive, readLimitedAccounts } from '../../sessions/index.ts';
@@ -32,6 +33,7 @@ export async function readInstanceStatus(ctx: AppContext, workKey?: string): Pro
     openDecisions: Number(open.count),
     readyTasks: ready.length,
     sessions: await readSessionViews(ctx, workKey === undefined ? {} : { workKey, includeEnded: true, limit: 1 }),
+    disk: await readDisk(ctx),
     denied: await readDenials(ctx),
     limits: await readLimits(ctx),
   };

@@ -23,6 +23,7 @@ function textOf(status: StatusView): string {
   if (slots.inUse > 0 || slots.waiting > 0)
     lines.push(`Set-ups and checks: ${slots.inUse} of ${slots.max} slots in use, ${slots.waiting} waiting.`);
   if (isHeld) lines.push(`Nothing new starts: ${oneLine(reason ?? '')}. It goes on when ${oneLine(goesOn ?? '')}.`);
+  if (status.disk.isShort) lines.push(...diskLines(status.disk));
   if (status.sessions.length > 0) {
     lines.push(
       '',
@@ -50,6 +51,20 @@ function textOf(status: StatusView): string {
     );
   }
   return lines.join('\n');
+}
+
+function diskLines({ path, freeBytes, minFreeBytes, places }: StatusView['disk']): string[] {
+  return [
+    `WARNING ${formatBytes(freeBytes)} free at ${oneLine(path, 200)}, less than disk.minFree (${formatBytes(minFreeBytes)}): nothing is started until there is room.`,
+    ...places.map(
+      (place) =>
+        `  ${place.bytes === null ? '?' : formatBytes(place.bytes)}  ${place.what} (${oneLine(place.path, 200)}): ${place.cure}`,
+    ),
+  ];
+}
+
+function formatBytes(bytes: number): string {
+  return bytes < 1024 ** 3 ? `${(bytes / 1024 ** 2).toFixed(0)} MiB` : `${(bytes / 1024 ** 3).toFixed(1)} GiB`;
 }
 
 function flagsOf(flags: StatusView['sessions'][number]['flags']): string {
