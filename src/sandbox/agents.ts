@@ -10,6 +10,10 @@ export interface AgentNeeds {
   folderVariable?: string;
   /** Set when no key was handed over, so that the program takes the log-in: its own choice of one is not carried in. */
   logInEnv?: Readonly<Record<string, string>>;
+  /** What an operator runs to log in. */
+  logIn: string;
+  /** Its ACP `authenticate` method that takes the stored log-in without asking anybody. */
+  storedAuthMethod?: string;
   /** Names of API keys that an operator may hand over for it. */
   keyNames: readonly string[];
   /** Set when a key was handed over and the program does not look for one by itself. */
@@ -25,6 +29,7 @@ export const agentNeeds = {
   'claude-code': {
     credentialFolder: '.claude',
     credentialFile: '.credentials.json',
+    logIn: '`claude` and in it `/login`',
     folderVariable: 'CLAUDE_CONFIG_DIR',
     keyNames: ['ANTHROPIC_API_KEY', 'CLAUDE_CODE_OAUTH_TOKEN'],
     rules: [{ host: 'api.anthropic.com' }, { host: 'console.anthropic.com' }, { host: 'platform.claude.com' }],
@@ -36,6 +41,7 @@ export const agentNeeds = {
   codex: {
     credentialFolder: '.codex',
     credentialFile: 'auth.json',
+    logIn: '`codex login`',
     keyNames: ['OPENAI_API_KEY', 'CODEX_API_KEY'],
     // The adapter takes a key only when it is told to log in with one.
     keyEnv: { DEFAULT_AUTH_REQUEST: '{"methodId":"api-key"}' },
@@ -49,6 +55,8 @@ export const agentNeeds = {
   'gemini-cli': {
     credentialFolder: '.gemini',
     credentialFile: 'oauth_creds.json',
+    logIn: '`gemini` and choose to log in with Google',
+    storedAuthMethod: 'oauth-personal',
     logInEnv: { GOOGLE_GENAI_USE_GCA: 'true' },
     keyNames: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
     rules: [
@@ -61,6 +69,7 @@ export const agentNeeds = {
   opencode: {
     credentialFolder: '.local/share/opencode',
     credentialFile: 'auth.json',
+    logIn: '`opencode auth login`',
     keyNames: ['OPENCODE_API_KEY', 'ANTHROPIC_API_KEY', 'OPENAI_API_KEY'],
     rules: [{ host: 'opencode.ai' }, { host: 'models.dev' }, { host: 'api.anthropic.com' }, { host: 'api.openai.com' }],
     ownSandboxOff: { arguments: [], env: { OPENCODE_DISABLE_AUTOUPDATE: '1' } },
@@ -68,6 +77,7 @@ export const agentNeeds = {
   copilot: {
     credentialFolder: '.copilot',
     credentialFile: 'config.json',
+    logIn: '`copilot login`',
     keyNames: ['COPILOT_GITHUB_TOKEN'],
     rules: [{ host: 'api.githubcopilot.com' }, { host: '*.githubcopilot.com' }, { host: 'api.github.com' }],
     ownSandboxOff: { arguments: [], env: {} },

@@ -40,3 +40,5 @@ export type { SandboxFigures } from './bench-sandbox.ts';
 export { benchSandbox } from './bench-sandbox.ts';
 export type { CredentialOptions } from './credentials.ts';
 export { prepareCredentials, returnCredentials } from './credentials.ts';
+export type { LogIn } from './read-log-in.ts';
+export { readLogIn } from './read-log-in.ts';

@@ -1,4 +1,4 @@
-import type { ModelStep } from './model-script.ts';
+import type { ModelStep, ProviderRefusal } from './model-script.ts';
 
 /** Name and port under which agents know the model; the wall sends both to the scripted one. */
 export const modelHost = 'model.chantier.test';
@@ -21,6 +21,8 @@ export interface RealAgent {
   forgets?: boolean;
   /** Whether it asks before it runs a command or changes a file; else our wall alone judges. */
   asksPermission: boolean;
+  /** How its provider refuses an account that is used up, and what Chantier takes it for; left out where it is not shown. */
+  limit?: { refusal: () => ProviderRefusal; reason: 'usage' | 'rate' };
   shell(command: string): ModelStep;
   /** Asks its user a question by a tool of its own that our client is asked through; left out where there is none. */
   question?(text: string, options: readonly [string, string]): ModelStep;
@@ -48,6 +50,44 @@ const claudeWords: Words = {
   }),
 };
 
+const overloaded: ProviderRefusal = {
+  status: 529,
+  body: { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
+};
+
+/** A window of a subscription is used up; it ends in an hour. */
+function claudeWindow(): ProviderRefusal {
+  const resets = String(Math.floor(Date.now() / 1000) + 3600);
+  return {
+    status: 429,
+    headers: {
+      'anthropic-ratelimit-unified-status': 'rejected',
+      'anthropic-ratelimit-unified-representative-claim': 'five_hour',
+      'anthropic-ratelimit-unified-reset': resets,
+      'anthropic-ratelimit-unified-5h-status': 'rejected',
+      'anthropic-ratelimit-unified-5h-reset': resets,
+      'x-should-retry': 'false',
+    },
+    body: { type: 'error', error: { type: 'rate_limit_error', message: 'This request would exceed your limit' } },
+  };
+}
+
+function codexWindow(): ProviderRefusal {
+  const error = {
+    type: 'usage_limit_reached',
+    message: 'The usage limit has been reached',
+    plan_type: 'plus',
+    resets_at: Math.floor(Date.now() / 1000) + 3600,
+    resets_in_seconds: 3600,
+  };
+  return { status: 429, body: { error } };
+}
+
+const codexRate: ProviderRefusal = {
+  status: 429,
+  body: { error: { type: 'rate_limit_exceeded', code: 'rate_limit_exceeded', message: 'Rate limit reached' } },
+};
+
 const codexWords: Words = {
   shell: (command) => ({ tool: 'exec_command', input: { cmd: command } }),
   // It takes this command for its own editing tool; models that it does not know are offered no other.
@@ -65,8 +105,9 @@ export const realAgents = {
     driver: 'acp',
     program: 'node_modules/.bin/claude-agent-acp',
     arguments: [],
-    environment: { ANTHROPIC_API_KEY: 'dummy', ANTHROPIC_BASE_URL: model },
+    environment: { ANTHROPIC_API_KEY: 'dummy', ANTHROPIC_BASE_URL: model, CLAUDE_CODE_MAX_RETRIES: '1' },
     mode: 'default',
+    limit: { refusal: claudeWindow, reason: 'usage' },
     asksPermission: true,
     ...claudeWords,
   },
@@ -82,6 +123,7 @@ export const realAgents = {
       CODEX_CONFIG: JSON.stringify({ model: 'scripted', openai_base_url: `${model}/v1` }),
     },
     mode: 'agent-full-access',
+    limit: { refusal: codexWindow, reason: 'usage' },
     asksPermission: false,
     ...codexWords,
   },
@@ -125,14 +167,32 @@ export const realAgents = {
     shell: (command) => ({ tool: 'bash', input: { command, description: 'a step' } }),
     write: (path, content) => ({ tool: 'write', input: { filePath: `{cwd}/${path}`, content } }),
   },
+  copilot: {
+    package: 'copilot',
+    family: 'copilot',
+    driver: 'acp',
+    program: 'node_modules/.bin/copilot',
+    arguments: ['--acp'],
+    environment: {
+      COPILOT_PROVIDER_BASE_URL: `${model}/v1`,
+      COPILOT_PROVIDER_API_KEY: 'dummy',
+      COPILOT_MODEL: 'mock',
+      COPILOT_OFFLINE: 'true',
+    },
+    mode: null,
+    asksPermission: true,
+    shell: (command) => ({ tool: 'bash', input: { command, description: 'a step' } }),
+    write: (path, content) => ({ tool: 'create', input: { path: `{cwd}/${path}`, file_text: content } }),
+  },
   claudeHeadless: {
     package: 'claude-agent-acp',
     family: 'claude',
     driver: 'claude',
     program: `node_modules/@anthropic-ai/claude-agent-sdk-${process.platform}-${process.arch}/claude`,
     arguments: [],
-    environment: { ANTHROPIC_API_KEY: 'dummy', ANTHROPIC_BASE_URL: model },
+    environment: { ANTHROPIC_API_KEY: 'dummy', ANTHROPIC_BASE_URL: model, CLAUDE_CODE_MAX_RETRIES: '1' },
     mode: 'default',
+    limit: { refusal: () => overloaded, reason: 'rate' },
     asksPermission: true,
     ...claudeWords,
   },
@@ -144,6 +204,7 @@ export const realAgents = {
     arguments: ['-c', 'model="scripted"', '-c', `openai_base_url="${model}/v1"`],
     environment: { CODEX_API_KEY: 'dummy' },
     mode: null,
+    limit: { refusal: () => codexRate, reason: 'rate' },
     asksPermission: false,
     ...codexWords,
   },

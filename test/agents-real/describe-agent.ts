@@ -20,17 +20,16 @@ const isRoot = process.getuid?.() === 0;
 
 /**
  * What is shown of each real agent behind the wall, with a root server (X-4) and as an ordinary user: one whole piece of work,
- * and what must hold when something is stopped or dies. In the short form the latter for one user only, and for an agent
- * that is shown by another driver already (`isSecond`) just the piece of work.
+ * and what must hold when something is refused, limited, paused, stopped or dies. In the short form all of it for one user
+ * only, and the piece of work for the other; for an agent that is shown by another driver already (`isSecond`) one user will do.
  */
 export function describeAgent(name: string, agent: RealAgent, isSecond = false): void {
-  const wholly = isFull || !isSecond;
   const users: [string, User | undefined, boolean][] = isRoot
     ? [
-        ['with a root server', undefined, wholly],
-        ...(wholly ? [['as an ordinary user', ordinary, isFull] as [string, User, boolean]] : []),
+        ['with a root server', undefined, true],
+        ...(isFull || !isSecond ? [['as an ordinary user', ordinary, isFull] as [string, User, boolean]] : []),
       ]
-    : [['as an ordinary user', undefined, wholly]];
+    : [['as an ordinary user', undefined, true]];
   for (const [who, user, isWhole] of users) {
     describe(`${name} behind the wall, ${who}`, () => {
       let world: World | undefined;
@@ -63,6 +62,20 @@ export function describeAgent(name: string, agent: RealAgent, isSecond = false):
         shows('its own question tool becomes a decision, and the answer comes back (decision 6)', (open) =>
           asksByItself(open, agent),
         );
+      if (!agent.asksPermission)
+        shows(
+          'it asks nobody: what leads outside is refused by the wall, no human is asked, and it goes on (X-11)',
+          (open) => wallRefuses(open, agent),
+        );
+      if (agent.limit)
+        shows(
+          'its provider refuses: the account is limited, the session pauses without a process, and the same work goes on (design 7)',
+          (open) => isLimited(open, agent, agent.limit!),
+        );
+      shows(
+        'paused in the middle of a tool it works no more; resumed it goes on with the same conversation (S-39)',
+        (open) => pausesAndResumes(open, agent),
+      );
       shows('stopped in the middle of a tool it leaves no process (decision 5, X-15)', (open) =>
         stopsInTool(open, agent),
       );
@@ -150,6 +163,66 @@ async function asksByItself(world: World, agent: RealAgent): Promise<void> {
   await world.settle(decision.id, { verdict: 'respond', text: 'Welcome' });
   await world.pullRequest(run);
   expect(world.model.asked.some(({ heard }) => heard.includes('Welcome'))).toBe(true);
+}
+
+async function wallRefuses(world: World, agent: RealAgent): Promise<void> {
+  const outside = join(world.repository, 'outside.txt');
+  const run = await world.run('Outside', [
+    agent.shell(`(echo x > ${outside}) 2> refusal.txt; echo "ended with $?" >> refusal.txt`),
+    agent.shell('git add -A && git commit -q -m "Refused"'),
+    { tool: 'report_done', input: { summary: 'could not' } },
+  ]);
+  await world.pullRequest(run);
+  const session = await world.session(run, () => true);
+  expect(readFileSync(join(world.clone(session), 'refusal.txt'), 'utf8')).toMatch(/ended with [1-9]/);
+  expect(existsSync(outside)).toBe(false);
+  const { items } = await world.instance.get('/api/decisions?kind=call_approval&state=all&limit=100');
+  expect(items.filter((one: { projectId: string }) => one.projectId === run.project.id)).toEqual([]);
+}
+
+async function isLimited(world: World, agent: RealAgent, limit: NonNullable<RealAgent['limit']>): Promise<void> {
+  world.model.limit = limit.refusal();
+  const run = await world.run('Be limited', [
+    agent.shell('echo w > w.txt && git add -A && git commit -q -m "W"'),
+    { tool: 'report_done', input: { summary: 'after the limit' }, isLimited: true },
+  ]);
+  const paused = await world.session(run, (one) => one.state === 'PAUSED' && one.pid === null);
+  await untilGone(world, paused, 'no such words');
+  const { limits } = await world.instance.get('/api/status');
+  expect(limits).toMatchObject([{ reason: limit.reason }]);
+  const left = Date.parse(limits[0].until) - Date.now();
+  // A window says when it ends; for a moment's refusal a short time is assumed.
+  expect(left).toBeGreaterThan(limit.reason === 'usage' ? 50 * 60_000 : 1000);
+  expect(left).toBeLessThan(61 * 60_000);
+  world.model.limit = undefined;
+  await world.instance.must(['resume', paused.id]);
+  await world.pullRequest(run);
+  const after = await world.session(run, (one) => one.state === 'DONE');
+  expect(after).toMatchObject({ id: paused.id, generation: paused.generation + 1 });
+  if (!agent.forgets) expect(world.conversation(after).resumed).toBe(world.conversation(after).id);
+  await world.instance.until('the account to be free', async () => {
+    const status = await world.instance.get('/api/status');
+    return status.limits.length === 0;
+  });
+}
+
+async function pausesAndResumes(world: World, agent: RealAgent): Promise<void> {
+  const run = await world.run('Pause', [
+    agent.shell('touch started.txt; sleep 2345; touch slept.txt'),
+    agent.shell('echo v > v.txt && git add -A && git commit -q -m "V"'),
+    { tool: 'report_done', input: { summary: 'gone on' } },
+  ]);
+  const session = await inTool(world, run);
+  await world.instance.must(['pause', session.id]);
+  const paused = await world.session(run, (one) => one.state === 'PAUSED');
+  expect(paused).toMatchObject({ id: session.id, generation: session.generation });
+  await world.instance.until('the turn to be cut', async () => !world.conversation(session).turnOpen, 30_000);
+  await world.instance.must(['resume', session.id]);
+  await world.pullRequest(run);
+  const after = await world.session(run, (one) => one.state === 'DONE');
+  expect(after.id).toBe(session.id);
+  expect(world.conversation(after).id).toBe(world.conversation(session).id);
+  expect(existsSync(join(world.clone(after), 'slept.txt'))).toBe(false);
 }
 
 async function stopsInTool(world: World, agent: RealAgent): Promise<void> {

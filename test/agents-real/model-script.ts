@@ -10,6 +10,15 @@ export interface ModelStep {
   wait?: number;
   /** Answer with this HTTP status instead. */
   status?: number;
+  /** Answered by the provider's refusal as long as the server's `limit` is set. */
+  isLimited?: boolean;
+}
+
+/** How a provider refuses an account that is used up. */
+export interface ProviderRefusal {
+  status: number;
+  headers?: Readonly<Record<string, string>>;
+  body: unknown;
 }
 
 /** What one request says, whatever API it speaks. */

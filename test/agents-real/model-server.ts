@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { modelApis, type Sent, sideAnswer } from './model-apis.ts';
-import { answerOf, stepFor } from './model-script.ts';
+import { answerOf, type ProviderRefusal, stepFor } from './model-script.ts';
 
 /** One request that the server got. */
 export interface Asked {
@@ -22,23 +22,32 @@ export interface ModelServer {
   port: number;
   /** Everything asked so far, oldest first. */
   asked: readonly Asked[];
+  /** What steps that are limited are answered with; unset: as scripted. */
+  limit: ProviderRefusal | undefined;
   close(): Promise<void>;
 }
 
 /** Starts the scripted model; it speaks Anthropic Messages, OpenAI Responses and Chat, and Gemini, streaming and plain. */
 export async function startModelServer(): Promise<ModelServer> {
   const asked: Asked[] = [];
+  const model: ModelServer = { port: 0, asked, limit: undefined, close: () => close(server) };
   const server = createServer((request, response) => {
-    handle(request, response, asked).catch((error: unknown) => {
+    handle(request, response, asked, () => model.limit).catch((error: unknown) => {
       if (!response.headersSent) response.writeHead(500, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ error: { message: String(error), type: 'server_error' } }));
     });
   });
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  return { port: (server.address() as AddressInfo).port, asked, close: () => close(server) };
+  model.port = (server.address() as AddressInfo).port;
+  return model;
 }
 
-async function handle(request: IncomingMessage, response: ServerResponse, asked: Asked[]): Promise<void> {
+async function handle(
+  request: IncomingMessage,
+  response: ServerResponse,
+  asked: Asked[],
+  limit: () => ProviderRefusal | undefined,
+): Promise<void> {
   const path = new URL(request.url ?? '/', 'http://model').pathname;
   const text = await bodyOf(request);
   const api = request.method === 'POST' ? modelApis.find((one) => one.path.test(path)) : undefined;
@@ -65,6 +74,12 @@ async function handle(request: IncomingMessage, response: ServerResponse, asked:
   record.heard = conversation.heard;
   const step = stepFor(conversation);
   if (step.wait !== undefined) await waitUnlessGone(request, step.wait);
+  const refusal = step.isLimited === true ? limit() : undefined;
+  if (refusal) {
+    record.status = refusal.status;
+    const headers = { 'content-type': 'application/json', ...refusal.headers };
+    return void response.writeHead(refusal.status, headers).end(JSON.stringify(refusal.body));
+  }
   if (step.status !== undefined) {
     record.status = step.status;
     const error = { type: 'error', error: { type: 'overloaded_error', message: `as scripted: ${step.status}` } };

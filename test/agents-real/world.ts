@@ -70,6 +70,8 @@ export interface ConversationFacts {
   id: string | null;
   /** The conversation that it was to go on with. */
   resumed: string | null;
+  /** 1 while it works on a prompt. */
+  turnOpen: number;
 }
 
 /** Opens a world with `agent`, installed in `folder`. */
@@ -158,7 +160,7 @@ function worldOf(instance: Instance, model: ModelServer, repository: string): Wo
     conversation({ id }) {
       const store = new DatabaseSync(join(instance.home, 'chantier.db'), { readOnly: true });
       try {
-        const columns = 'mode, conversation_id AS id, resume_conversation_id AS resumed';
+        const columns = 'mode, conversation_id AS id, resume_conversation_id AS resumed, turn_open AS turnOpen';
         return store.prepare(`SELECT ${columns} FROM session WHERE id = ?`).get(id) as unknown as ConversationFacts;
       } finally {
         store.close();

@@ -4,6 +4,7 @@ import type { DoctorReport } from '../../wire/index.ts';
 import type { AppContext } from '../context.ts';
 import { whyNothingStarts } from '../dispatch/dispatch-tasks.ts';
 import { readFreeSpace } from './disk.ts';
+import { describeAgentFacts, readAgentFacts } from '../launch/agent-facts.ts';
 import { findInvariantFaults } from './invariants.ts';
 
 type Check = DoctorReport['checks'][number];
@@ -19,6 +20,7 @@ export async function examine(ctx: AppContext, options: { deep: boolean }): Prom
     await spaceCheck(ctx),
     await startCheck(ctx),
     await agentCheck(ctx),
+    ...(await eachAgent(ctx)),
     ...(options.deep ? await deepChecks(ctx) : []),
   ];
   return { ok: checks.every((check) => check.status !== 'fail'), checks };
@@ -83,6 +85,21 @@ async function agentCheck(ctx: AppContext): Promise<Check> {
     message,
     cure: 'Add a reviewer of another model family, so that changes are not reviewed by their own kind.',
   };
+}
+
+/** Each agent: binary, version, family, who is logged in and who pays (design section 7). */
+async function eachAgent(ctx: AppContext): Promise<Check[]> {
+  const agents = await ctx.store.read
+    .selectFrom('agent')
+    .selectAll()
+    .where('active', '=', 1)
+    .orderBy('codename')
+    .execute();
+  return agents.map((agent) => {
+    const facts = readAgentFacts(agent, ctx.operatorHome, process.env);
+    const status = facts.cure === null ? 'ok' : 'warn';
+    return { name: `agent ${agent.codename}`, status, message: describeAgentFacts(agent, facts), cure: facts.cure };
+  });
 }
 
 async function deepChecks(ctx: AppContext): Promise<Check[]> {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type { WorkFolder } from '../../forge/index.ts';
@@ -56,15 +57,18 @@ export async function planAgent(
       `${agent.codename} asks nobody before it acts; it starts only where a sandbox holds. Use the driver acp, or set up the sandbox.`,
     );
   const program = programOf(agent);
-  const needs = program === undefined ? undefined : agentNeeds[program];
+  const needs: AgentNeeds | undefined = program === undefined ? undefined : agentNeeds[program];
   const network = await openNetwork(ctx, session.id, needs?.rules ?? []);
   const socket = join(sandbox.driver === 'none' ? ctx.bridge.socketFolder : ctx.bridge.insideFolder, 'sock');
   const [bridgeProgram = '', ...bridgeArgs] = ctx.bridge.command;
   const mcpServers = (variables: Readonly<Record<string, string>>): McpServerSpec[] => [
     { name: 'chantier', command: bridgeProgram, args: bridgeArgs, env: { ...variables, CHANTIER_SOCKET: socket } },
   ];
-  const started =
-    sandbox.holds && profile.sandboxedMode !== undefined ? { ...profile, mode: profile.sandboxedMode } : profile;
+  const started: AgentProfile = {
+    ...profile,
+    ...(sandbox.holds && profile.sandboxedMode !== undefined ? { mode: profile.sandboxedMode } : {}),
+    ...(needs === undefined ? {} : logInOf(ctx, agent, needs)),
+  };
   return {
     profile: started,
     account: accountOf(agent, process.env),
@@ -88,6 +92,14 @@ export async function planAgent(
     ...(place.firstPrompt === undefined ? {} : { firstPrompt: place.firstPrompt }),
     ...(place.conversationId === undefined ? {} : { conversationId: place.conversationId }),
   };
+}
+
+/** How it is logged in: by itself where its log-in is stored and shown to it, else by a human (design section 7). */
+function logInOf(ctx: AppContext, agent: Schema['agent'], needs: AgentNeeds): Partial<AgentProfile> {
+  const isStored = existsSync(join(ctx.operatorHome, needs.credentialFolder, needs.credentialFile));
+  const hasKey = accountOf(agent, process.env).startsWith('key:');
+  const takesStored = isStored && !hasKey && needs.storedAuthMethod !== undefined;
+  return { logIn: needs.logIn, ...(takesStored ? { authMethod: needs.storedAuthMethod } : {}) };
 }
 
 /** The driver profile of a registered agent: a known one where the program is known, its own command always. */

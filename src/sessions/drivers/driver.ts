@@ -151,6 +151,13 @@ export interface AgentProfile {
   mode: string | null;
   /** The mode inside a sandbox that holds (X-11), where it differs. */
   sandboxedMode?: string;
+  /** What a human runs to log it in, for messages. */
+  logIn?: string;
+  /**
+   * Its `authenticate` method that takes a stored log-in and asks nobody; set by the caller where such a log-in is there.
+   * Without it an agent that wants a log-in does not start: any other method would wait for a browser that nobody sees.
+   */
+  authMethod?: string;
   stop: StopOptions;
   quirks: AgentQuirks;
 }

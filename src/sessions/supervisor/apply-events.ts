@@ -14,7 +14,7 @@ import { findSession, lockSession, newEndpointId, type PromptRow, type SessionRo
 import { isTerminal } from '../states.ts';
 import { sessionsTopic } from '../transition.ts';
 import { failSession, supervisorActor } from './crash.ts';
-import { applyLimit } from './limits.ts';
+import { applyLimit, closeUntilLoggedIn } from './limits.ts';
 
 /** Events that change nothing in the store: the journal is the transcript's source (decision 2). */
 const chatter: ReadonlySet<DriverEvent['kind']> = new Set(['message', 'tool-call', 'plan', 'noise', 'request-refused']);
@@ -71,6 +71,7 @@ async function applyEvent(tx: Tx, ctx: SessionContext, session: SessionRow, even
       await markLive(tx, session, 'opened');
       return wake(tx, session);
     case 'start-failed':
+      if (event.code === 'auth_required') await closeUntilLoggedIn(tx, session, event.message);
       await failSession(tx, ctx, session.id, session.generation, event.code);
       return;
     case 'state':

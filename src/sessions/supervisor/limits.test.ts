@@ -124,6 +124,20 @@ it('a human may resume one limited session before its time: it tries the account
   expect((await rows(ids)).map((row) => row.generation)).toEqual([2, 1]);
 });
 
+it('an agent that is not logged in is asked about once, with what to run, and nothing more is started on its account', async () => {
+  const world = await supervisedWorld({
+    profile: { logIn: '`codex login`' },
+    plan: async (_session, plan) => ok({ ...plan, account: 'log-in:codex' }),
+  });
+  const id = await world.start('wants-log-in');
+  expect(await world.inState(id, 'START_FAILED')).toMatchObject({ reason: 'auth_required' });
+  const [decision] = await world.store.read.selectFrom('decision_request').selectAll().execute();
+  expect(decision).toMatchObject({ kind: 'provider_limit', subject_id: 'log-in:codex', state: 'open' });
+  expect(decision?.detail).toContain('not logged in: run `codex login`');
+  const state = await readAccount(world.store.read, 'log-in:codex', Date.now());
+  expect(state).toEqual({ kind: 'limited', until: null, reason: 'auth' });
+});
+
 it('a time beyond any plan’s window is not believed: no agent can close its account for years', async () => {
   const { limited, account } = await setup('You have reached your usage limit; try again in 300 days');
   await limited(1);

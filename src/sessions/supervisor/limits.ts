@@ -41,6 +41,13 @@ export async function applyLimit(
     await tx.db.updateTable('session').set({ process: 'ending' }).where('id', '=', session.id).execute();
 }
 
+/** An agent did not start because it is not logged in: nothing more is started on its account until a human has seen to it. */
+export async function closeUntilLoggedIn(tx: Tx, session: SessionRow, message: string): Promise<void> {
+  const account = accountOfSession(session);
+  await limitAccount(tx, account, { kind: 'limit', reason: 'auth', asserted: true });
+  await askForHelp(tx, session, account, 'auth', message);
+}
+
 /**
  * The time of a limited session is over: it goes on, the first of its account alone to try it. While that one has not got
  * through, or another session was told a later time, this one waits on.
@@ -70,17 +77,24 @@ async function askForHelp(
   session: SessionRow,
   account: string,
   reason: ProviderLimit['reason'],
+  message?: string,
 ): Promise<void> {
   const what =
     reason === 'auth'
-      ? `is not logged in any more: log ${session.agent} in, then approve`
+      ? `is not logged in: log ${session.agent} in, then approve`
       : 'refuses for its bill: settle it with the provider, then approve';
   await openDecision(tx, {
     kind: 'provider_limit',
     subject: { kind: 'account', id: account },
     sessionId: session.id,
     title: `The account ${account} ${what}; its sessions go on`,
-    detail: { agent: session.agent, account, reason, work_key: session.work_key },
+    detail: {
+      agent: session.agent,
+      account,
+      reason,
+      work_key: session.work_key,
+      ...(message === undefined ? {} : { message }),
+    },
     actor: supervisorActor,
   });
 }

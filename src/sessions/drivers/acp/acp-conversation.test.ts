@@ -221,6 +221,54 @@ test.each([
   expect(talk.conversation.dueFrames()).toEqual([]);
 });
 
+const wantsLogIn = { error: { code: -32000, message: 'Authentication required' } };
+const named = (...ids: string[]) => ({ protocolVersion: 1, authMethods: ids.map((id) => ({ id, name: id })) });
+const methods = (talk: Talk): string[] =>
+  talk.inbox.map((frame) => (JSON.parse(frame) as { method: string }).method).filter((name) => !name.startsWith('_'));
+
+test('takes a stored log-in by the method that needs nobody, once, and asks for its session again', () => {
+  const talk = new Talk({ authMethod: 'oauth-personal' });
+  talk.sendDue();
+  talk.hear({ id: 1, result: named('gemini-api-key', 'oauth-personal') });
+  talk.hear({ id: 2, ...wantsLogIn });
+  expect(JSON.parse(talk.inbox.at(-1)!)).toMatchObject({
+    method: 'authenticate',
+    params: { methodId: 'oauth-personal' },
+  });
+  talk.hear({ id: 3, result: {} });
+  talk.hear({ id: 4, result: { sessionId: 's-1' } });
+  expect(talk.events.at(-1)).toMatchObject({ kind: 'opened', conversationId: 's-1' });
+  expect(methods(talk)).toEqual(['initialize', 'session/new', 'authenticate', 'session/new']);
+  expect(talk.replay({ authMethod: 'oauth-personal' }).dueFrames()).toEqual([]);
+});
+
+test.each([
+  ['no method is known to need nobody', {}, ['oauth-personal'], 2],
+  ['the agent does not name it', { authMethod: 'oauth-personal' }, ['gemini-api-key'], 2],
+])('a log-in that is missing is said with what to run, and no browser is opened: %s', (_, options, ids, id) => {
+  const talk = new Talk({ ...options, logIn: '`gemini` and log in' });
+  talk.sendDue();
+  talk.hear({ id: 1, result: named(...ids) });
+  talk.hear({ id, ...wantsLogIn });
+  expect(talk.events.at(-1)).toMatchObject({
+    kind: 'start-failed',
+    code: 'auth_required',
+    message: 'not logged in: run `gemini` and log in (session/new: Authentication required, -32000)',
+  });
+  expect(methods(talk)).not.toContain('authenticate');
+});
+
+test('a stored log-in that the agent does not take is tried once only', () => {
+  const talk = new Talk({ authMethod: 'oauth-personal' });
+  talk.sendDue();
+  talk.hear({ id: 1, result: named('oauth-personal') });
+  talk.hear({ id: 2, ...wantsLogIn });
+  talk.hear({ id: 3, result: {} });
+  talk.hear({ id: 4, ...wantsLogIn });
+  expect(talk.events.at(-1)).toMatchObject({ kind: 'start-failed', code: 'auth_required' });
+  expect(methods(talk).filter((name) => name === 'authenticate')).toHaveLength(1);
+});
+
 test('says when a conversation cannot be resumed', () => {
   const talk = new Talk({ resumeId: 'old' });
   talk.sendDue();

@@ -27,6 +27,8 @@ async function attach(
       resumeId: options.resume?.conversationId ?? null,
       modeEcho: options.profile.quirks.modeEcho ?? null,
       sessionMeta: options.profile.quirks.sessionMeta ?? {},
+      authMethod: options.profile.authMethod ?? null,
+      logIn: options.profile.logIn ?? null,
     },
     () => clock.now(),
   );

@@ -16,6 +16,10 @@ export interface OpeningOptions {
   /** Text before the mode's id in a message that confirms it; see `AgentQuirks`. */
   modeEcho: string | null;
   sessionMeta: Record<string, Json>;
+  /** Method that takes a stored log-in without asking anybody; null: none is known to. See `AgentProfile`. */
+  authMethod?: string | null;
+  /** What a human runs to log the agent in. */
+  logIn?: string | null;
 }
 
 const protocolVersion = 1;
@@ -30,7 +34,11 @@ type Response = Extract<RpcFrame, { kind: 'result' | 'error' }>;
 export class Opening {
   readonly #options: OpeningOptions;
   readonly #mode: ModeCheck;
-  readonly #sent = new Set<string>();
+  readonly #sent = new Map<string, number>();
+  #authMethods: string[] = [];
+  /** The agent wanted a log-in, and has one that it can take by itself. */
+  #needsAuthentication = false;
+  #isAuthenticated = false;
   #capabilities: Record<string, unknown> | undefined;
   #conversationId: string | null = null;
   #hasSession = false;
@@ -71,7 +79,7 @@ export class Opening {
   }
 
   noteCall(method: string): void {
-    this.#sent.add(method);
+    this.#sent.set(method, (this.#sent.get(method) ?? 0) + 1);
     if (method === 'session/set_mode' || method === 'session/set_config_option') this.#mode.noteSet();
   }
 
@@ -80,6 +88,8 @@ export class Opening {
     if (this.#failure) return undefined;
     if (!this.#sent.has('initialize')) return { method: 'initialize', params: initializeParams() };
     if (!this.#capabilities) return undefined;
+    if (this.#needsAuthentication && !this.#sent.has('authenticate'))
+      return { method: 'authenticate', params: { methodId: this.#options.authMethod ?? '' } };
     if (!this.#hasSession) return this.#nextSessionCall();
     const step = this.#mode.next(this.#conversationId ?? '');
     return step.kind === 'set' ? { method: step.method, params: step.params } : undefined;
@@ -88,6 +98,7 @@ export class Opening {
   readResponse(method: string, response: Response): void {
     if (this.#failure) return;
     if (method === 'initialize') this.#readInitialize(response);
+    else if (method === 'authenticate') this.#readAuthenticate(response);
     else if (isSessionMethod(method)) this.#readSession(method, response);
     else if (method === 'session/set_mode' || method === 'session/set_config_option') this.#readModeAnswer(response);
   }
@@ -110,7 +121,8 @@ export class Opening {
   }
 
   #nextSessionCall(): { method: SessionMethod; params: Record<string, Json> } | undefined {
-    if (sessionMethods.some((method) => this.#sent.has(method))) return undefined;
+    const tries = sessionMethods.reduce((sum, method) => sum + (this.#sent.get(method) ?? 0), 0);
+    if (tries > (this.#isAuthenticated ? 1 : 0)) return undefined;
     const { cwd, resumeId, sessionMeta } = this.#options;
     const mcpServers = this.#options.mcpServers.map(describeServer);
     if (resumeId === null) {
@@ -137,6 +149,8 @@ export class Opening {
         `the agent speaks ACP version ${forLog(response.result.protocolVersion)}, we speak 1`,
       );
     this.#capabilities = isRecord(response.result.agentCapabilities) ? response.result.agentCapabilities : {};
+    const methods = Array.isArray(response.result.authMethods) ? response.result.authMethods.filter(isRecord) : [];
+    this.#authMethods = methods.flatMap(({ id }) => textOf(id) ?? []);
     const info = isRecord(response.result.agentInfo) ? response.result.agentInfo : {};
     const agentName = textOf(info.name);
     const agentVersion = textOf(info.version);
@@ -149,7 +163,17 @@ export class Opening {
       this.#fail('cannot_resume', 'the agent can neither resume nor load a conversation; start a fresh one');
   }
 
+  /** Its stored log-in was taken: the session is asked for once more. */
+  #readAuthenticate(response: Response): void {
+    if (response.kind === 'error') return this.#failForLogIn('authenticate', response.error);
+    this.#isAuthenticated = true;
+  }
+
   #readSession(method: SessionMethod, response: Response): void {
+    if (response.kind === 'error' && response.error.code === authRequired && this.#mayAuthenticate()) {
+      this.#needsAuthentication = true;
+      return;
+    }
     if (response.kind === 'error') return this.#failFromError(method, response.error);
     this.#conversationId =
       method === 'session/new' ? (textOf(response.result.sessionId) ?? null) : this.#options.resumeId;
@@ -193,9 +217,20 @@ export class Opening {
 
   #failFromError(method: string, error: RpcError): void {
     const message = `${method} was refused: ${forLog(error.message)} (${error.code})`;
-    if (error.code === authRequired) return this.#fail('auth_required', `${message}; log the agent in and try again`);
+    if (error.code === authRequired) return this.#failForLogIn(method, error);
     if (method === 'initialize') return this.#fail('protocol', message);
     this.#fail(method === 'session/new' ? 'refused' : 'cannot_resume', message);
+  }
+
+  /** Once, and only by a method that the profile and the agent both name: any other would open a browser. */
+  #mayAuthenticate(): boolean {
+    const { authMethod } = this.#options;
+    return !this.#needsAuthentication && authMethod != null && this.#authMethods.includes(authMethod);
+  }
+
+  #failForLogIn(method: string, error: RpcError): void {
+    const cure = this.#options.logIn ?? 'the agent’s own log-in';
+    this.#fail('auth_required', `not logged in: run ${cure} (${method}: ${forLog(error.message)}, ${error.code})`);
   }
 
   #fail(code: StartFailure, message: string): void {
