@@ -22,6 +22,7 @@ import type {
   EventPage,
   EventQuery,
   HeardView,
+  HookOrderView,
   HumanAct,
   InitRequest,
   InitView,
@@ -63,6 +64,8 @@ import type {
   TranscriptQuery,
   TrustRequest,
   VerdictRequest,
+  WatchedHookRequest,
+  WatchedOutcomeView,
 } from '../wire/index.ts';
 import type { Caller } from './caller.ts';
 
@@ -87,6 +90,7 @@ export interface App {
   repositories: RepositoryUseCases;
   instance: InstanceUseCases;
   agentSide: AgentSideUseCases;
+  watched: WatchedUseCases;
 }
 
 export interface WorkUseCases {
@@ -136,6 +140,14 @@ export interface SessionUseCases {
   transcript(caller: Caller, session: string, query: TranscriptQuery): Answer<TranscriptPage>;
   /** Where the session works. */
   folder(caller: Caller, session: string): Answer<SessionFolderView>;
+}
+
+/** Sessions that people start by hand; reported by the hooks that `chantier watch` installs. */
+export interface WatchedUseCases {
+  report(caller: Caller, hook: WatchedHookRequest): Answer<HookOrderView>;
+  /** Waits up to `waitMs` for the answer, and notes that the hook still asks. */
+  wait(caller: Caller, requestId: string, waitMs: number): Answer<WatchedOutcomeView>;
+  withdraw(caller: Caller, requestId: string): Answer<{ withdrawn: boolean }>;
 }
 
 export interface DecisionUseCases {

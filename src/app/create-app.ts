@@ -32,6 +32,8 @@ import { startReviewCycle } from './review/advance-pull-request.ts';
 import { reviewUseCases } from './review/use-cases.ts';
 import { sessionUseCases } from './sessions/use-cases.ts';
 import { createStopEverything } from './sessions/stop-everything.ts';
+import { startWatchSweep } from './watched/start-watch-sweep.ts';
+import { watchedUseCases } from './watched/use-cases.ts';
 import { workUseCases } from './work/use-cases.ts';
 
 /** What the composition root hands over; the rest of the context is made here. */
@@ -72,6 +74,7 @@ export async function createApp(parts: AppParts): Promise<RunningApp> {
     repositories: repositoryUseCases(context),
     instance: instanceUseCases(context, prepareDown(context, services.supervisor)),
     agentSide: agentSideUseCases(context),
+    watched: watchedUseCases(context),
   };
   return { app, context, start: services.start, stop: services.stop };
 }
@@ -107,7 +110,7 @@ function createServices(ctx: AppContext): Services {
       });
       ends.push(() => void housekeeping.stop());
       loops.push(startDispatcher(ctx), startReviewCycle(ctx), startBaseWatch(ctx), startExpiry(ctx));
-      loops.push(startRetention(ctx));
+      loops.push(startRetention(ctx), startWatchSweep(ctx));
     },
     async stop() {
       for (const end of ends.splice(0)) end();

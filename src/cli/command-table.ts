@@ -99,6 +99,11 @@ export const commands = {
     summary: 'Open the work folder of a session in your editor',
     load: () => import('./commands/open.ts'),
   },
+  watch: {
+    group: 'Sessions',
+    summary: 'See and answer sessions that you start by hand',
+    load: () => import('./commands/watch.ts'),
+  },
   capability: { group: 'Gate', summary: 'List and show capabilities', load: () => import('./commands/capability.ts') },
   audit: { group: 'Gate', summary: 'Verify and export the event log', load: () => import('./commands/audit.ts') },
   pr: { group: 'Review', summary: 'List and show pull requests', load: () => import('./commands/pr.ts') },

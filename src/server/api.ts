@@ -14,6 +14,7 @@ import { addHealthRoutes, addInstanceRoutes } from './routes/instance.ts';
 import { addRepositoryRoutes } from './routes/repositories.ts';
 import { addReviewRoutes } from './routes/review.ts';
 import { addSessionRoutes } from './routes/sessions.ts';
+import { addWatchedRoutes } from './routes/watched.ts';
 import { addWorkRoutes } from './routes/work.ts';
 import { createSessionLimits } from './session-limits.ts';
 
@@ -39,6 +40,7 @@ export function buildApi(
   addInstanceRoutes(api, parts);
   addEventRoutes(api, parts, limits);
   addAgentSideRoutes(api, parts, limits);
+  addWatchedRoutes(api, parts);
 
   let document: string | undefined;
   addRoute(api, parts, 'GET /api/openapi.json', { summary: 'This document' }, async () => {

@@ -207,5 +207,7 @@ export {
   taskStatus,
   taskView,
 } from './work.ts';
+export type { HookOrderView, WatchedHookRequest, WatchedOutcomeView, WatchedSessionView } from './watched.ts';
+export { hookOrder, watchedHook, watchedOutcome, watchedSessionView, watchedWaitQuery } from './watched.ts';
 export type { PrincipalKind, Right, RightVerdict, RouteName } from './rights.ts';
 export { isMutation, judgeRight, principalKinds, rightOf, rights } from './rights.ts';

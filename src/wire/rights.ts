@@ -114,6 +114,10 @@ export const rights = {
   'GET /api/audit/export': operate,
   'POST /api/backups': operate,
 
+  'POST /api/watched-hooks': { who: ['operator-cli'] },
+  'GET /api/watched-requests/{request}': { who: ['operator-cli'] },
+  'DELETE /api/watched-requests/{request}': { who: ['operator-cli'] },
+
   'PUT /api/agent/status': { who: agents },
   'POST /api/agent/questions': { who: author },
   'GET /api/agent/questions/{question}': { who: author },

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 import { anyId, longText, pageQuery, shortText, timestamp } from './fields.ts';
+import { watchedSessionView } from './watched.ts';
 import { agentRole } from './work.ts';
 
 /** The eight states (S-9). */
@@ -117,6 +118,8 @@ export const statusView = z.object({
     /** While it is short: where the space goes, the largest first, and what may be done. `bytes` null = took too long. */
     places: z.array(z.object({ what: z.string(), path: z.string(), bytes: z.number().nullable(), cure: z.string() })),
   }),
+  /** Sessions that people started by hand, where `chantier watch` was installed. */
+  watched: z.array(watchedSessionView),
   /** What the wall refused, counted by host. */
   denied: z.array(z.object({ host: z.string(), count: z.int() })),
   /** Provider accounts that take nothing now; `until` null: a human has to settle it. */

@@ -5,6 +5,7 @@ import { get, hasProof, logOut } from '../api.ts';
 import { useLiveUpdates } from '../live.ts';
 import { DecisionCard } from './decision-card.tsx';
 import { SessionCard } from './session-card.tsx';
+import { WatchedCard } from './watched-card.tsx';
 
 /** Open decisions on the left (first on a phone), living sessions on the right. */
 export function Board({ who, onEnd }: { who: WhoamiView; onEnd: () => void }) {
@@ -79,6 +80,9 @@ export function Board({ who, onEnd }: { who: WhoamiView; onEnd: () => void }) {
           {status.data && living.length === 0 && <p className="muted">No agent is running.</p>}
           {living.map((session) => (
             <SessionCard key={session.id} session={session} />
+          ))}
+          {(status.data?.watched ?? []).map((session) => (
+            <WatchedCard key={session.id} session={session} />
           ))}
         </section>
       </main>

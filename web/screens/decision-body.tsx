@@ -41,6 +41,7 @@ const reasons: Readonly<Record<string, string>> = {
   outside_path: 'It touches a path outside of the work folder.',
   network: 'It reaches a host that is not on the allow-list.',
   not_understood: 'The command could not be taken apart, so it is asked about whole.',
+  watched: 'It asks in a session that you started by hand; that agent runs as you, outside of any sandbox.',
   no_input: 'The agent does not say what it will run.',
 };
 

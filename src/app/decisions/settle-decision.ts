@@ -15,6 +15,7 @@ import type { VerdictRequest } from '../../wire/index.ts';
 import type { Caller } from '../caller.ts';
 import type { AppContext } from '../context.ts';
 import { phaseOf } from '../instance/phase-of.ts';
+import { settleWatched } from '../watched/settle-watched.ts';
 import { endWorkOf } from '../work/end-work.ts';
 
 /** The effect that lets a held call go on after a human's yes. */
@@ -34,8 +35,8 @@ type Settle = (
 
 /** Everything but landings and human reviews, whose outside effects have a saga of their own. */
 export const settlers: Partial<Record<DecisionKind, Settle>> = {
-  escalation_answer: answerQuestion,
-  call_approval: decideCall,
+  escalation_answer: orWatched(answerQuestion),
+  call_approval: orWatched(decideCall),
   capability_approval: decideCapability,
   repository_trust: trust,
   nothing_delivered: settleNothingDelivered,
@@ -46,6 +47,14 @@ export const settlers: Partial<Record<DecisionKind, Settle>> = {
   proposal: settleProposed,
   provider_limit: settleProviderLimit,
 };
+
+/** The same questions of a session that was started by hand go back to its hook. */
+function orWatched(settle: Settle): Settle {
+  return (tx, ctx, caller, decision, verdict) =>
+    decision.subject_kind === 'watched-request'
+      ? settleWatched(tx, caller, decision, verdict)
+      : settle(tx, ctx, caller, decision, verdict);
+}
 
 /** Answers exactly this question; another one that is older must be answered first (S-32). */
 async function answerQuestion(

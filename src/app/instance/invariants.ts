@@ -27,10 +27,21 @@ export async function findInvariantFaults(ctx: AppContext): Promise<string[]> {
     .leftJoin('escalation', 'escalation.id', 'decision_request.subject_id')
     .select(['decision_request.id', 'escalation.status'])
     .where('decision_request.kind', '=', 'escalation_answer')
+    .where('decision_request.subject_kind', '!=', 'watched-request')
     .where('decision_request.state', '=', 'open')
     .execute();
   for (const { id, status } of orphans)
     if (status !== 'OPEN') faults.push(`decision ${id} asks for the answer of a question that is ${status ?? 'gone'}`);
+  const watched = await db
+    .selectFrom('decision_request')
+    .leftJoin('watched_request', 'watched_request.id', 'decision_request.subject_id')
+    .select(['decision_request.id', 'watched_request.state'])
+    .where('decision_request.subject_kind', '=', 'watched-request')
+    .where('decision_request.state', '=', 'open')
+    .execute();
+  for (const { id, state } of watched)
+    if (state !== 'open')
+      faults.push(`decision ${id} asks for the answer of a watched request that is ${state ?? 'gone'}`);
   faults.push(...(await checkLedger(db)).map(String));
   const doubles = await db
     .selectFrom('session')

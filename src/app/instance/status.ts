@@ -6,6 +6,7 @@ import { countActive, readLimitedAccounts } from '../../sessions/index.ts';
 import type { SandboxView, StatusView } from '../../wire/index.ts';
 import type { AppContext, Barrier } from '../context.ts';
 import { readSessionViews } from '../sessions/views.ts';
+import { readWatched } from '../watched/use-cases.ts';
 
 /** The one status of the instance for every surface (decision 12 of sessions). */
 export async function readInstanceStatus(ctx: AppContext, workKey?: string): Promise<StatusView> {
@@ -34,6 +35,7 @@ export async function readInstanceStatus(ctx: AppContext, workKey?: string): Pro
     readyTasks: ready.length,
     sessions: await readSessionViews(ctx, workKey === undefined ? {} : { workKey, includeEnded: true, limit: 1 }),
     disk: await readDisk(ctx),
+    watched: workKey === undefined ? await readWatched(ctx) : [],
     denied: await readDenials(ctx),
     limits: await readLimits(ctx),
   };

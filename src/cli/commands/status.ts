@@ -44,6 +44,21 @@ function textOf(status: StatusView): string {
     const end = until === null ? 'until it is settled: "chantier pending"' : `for ${timeLeft(until)}`;
     lines.push('', `The account ${oneLine(account, 80)} is limited (${reason}) ${end}; nothing is started on it.`);
   }
+  if (status.watched.length > 0) {
+    lines.push(
+      '',
+      table(
+        ['STARTED BY HAND', 'STATE', 'FOLDER', 'LAST SEEN', 'WAITS FOR'],
+        status.watched.map((session) => [
+          session.agent,
+          session.state,
+          oneLine(session.folder, 60),
+          shortTime(session.lastSeenAt),
+          oneLine(session.waitsFor.map(waitText).join(', '), 60),
+        ]),
+      ),
+    );
+  }
   if (status.denied.length > 0) {
     lines.push(
       '',
@@ -65,6 +80,10 @@ function diskLines({ path, freeBytes, minFreeBytes, places }: StatusView['disk']
 
 function formatBytes(bytes: number): string {
   return bytes < 1024 ** 3 ? `${(bytes / 1024 ** 2).toFixed(0)} MiB` : `${(bytes / 1024 ** 3).toFixed(1)} GiB`;
+}
+
+function waitText({ kind, tool, decisionId }: StatusView['watched'][number]['waitsFor'][number]): string {
+  return decisionId === null ? `${tool || kind} (answer it there)` : `${tool || kind} (${decisionId})`;
 }
 
 function flagsOf(flags: StatusView['sessions'][number]['flags']): string {

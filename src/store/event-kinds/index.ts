@@ -5,6 +5,7 @@ import { gateEvents } from './gate.ts';
 import { ledgerEvents } from './ledger.ts';
 import { reviewEvents } from './review.ts';
 import { sessionsEvents } from './sessions.ts';
+import { watchedEvents } from './watched.ts';
 
 /** Every event kind with its meaning; the docs are checked against it. */
 export const eventKinds = {
@@ -15,6 +16,7 @@ export const eventKinds = {
   ...reviewEvents,
   ...forgeEvents,
   ...accessEvents,
+  ...watchedEvents,
 } as const;
 
 export type EventKind = keyof typeof eventKinds;

@@ -8,12 +8,13 @@ import { access } from './0007-access.ts';
 import { eventKind } from './0008-event-kind.ts';
 import { workFolders } from './0009-work-folders.ts';
 import { accountLimits } from './0010-account-limits.ts';
+import { watched } from './0011-watched.ts';
 import type { Migration } from './migration.ts';
 
 export type { Migration, StoreDialect } from './migration.ts';
 export { forbid, raise, run } from './migration.ts';
 
-/** Every migration, oldest first. Numbers: 0002 ledger, 0003 sessions, 0004 gate, 0005 review, 0006 forge, 0007 access, 0008 the kind of events, 0009 work folders, 0010 account limits. */
+/** Every migration, oldest first; the name of each says what it brings. */
 export const migrations: readonly Migration[] = [
   core,
   // One line each, so that parallel work merges.
@@ -26,4 +27,5 @@ export const migrations: readonly Migration[] = [
   eventKind,
   workFolders,
   accountLimits,
+  watched,
 ];

@@ -5,7 +5,16 @@ import type { GateSchema } from './gate.ts';
 import type { LedgerSchema } from './ledger.ts';
 import type { ReviewSchema } from './review.ts';
 import type { SessionsSchema } from './sessions.ts';
+import type { WatchedSchema } from './watched.ts';
 
 /** Every table of the store, the same on SQLite and PostgreSQL: ids and JSON as text, times as epoch ms, booleans as 0/1. */
 export interface Schema
-  extends CoreSchema, LedgerSchema, SessionsSchema, GateSchema, ReviewSchema, ForgeSchema, AccessSchema {}
+  extends
+    CoreSchema,
+    LedgerSchema,
+    SessionsSchema,
+    GateSchema,
+    ReviewSchema,
+    ForgeSchema,
+    AccessSchema,
+    WatchedSchema {}

@@ -1,0 +1,20 @@
+import { sweepWatched } from '../../sessions/index.ts';
+import { lookAgainIn, type Reconciler, startReconciler } from '../../store/index.ts';
+import type { AppContext } from '../context.ts';
+
+const sweepMs = 10_000;
+
+/** Watched sessions whose process is gone end here, since a killed agent runs no hook. */
+export function startWatchSweep(ctx: AppContext): Reconciler {
+  return startReconciler(ctx.store, {
+    name: 'watched-sessions',
+    slot: ctx.nodeId,
+    list: async () => ['watched'],
+    pass: async () => {
+      await sweepWatched(ctx.store, ctx.nodeId);
+      return lookAgainIn(sweepMs);
+    },
+    everyMs: sweepMs,
+    onError: (error) => ctx.log.error({ err: error }, 'watched sessions'),
+  });
+}
