@@ -38,6 +38,8 @@ async function bundlePrograms(): Promise<string[]> {
     platform: 'node',
     plugins: [takeBuiltins],
     // The operator's own, looked for at run time: PostgreSQL's native client, the macOS sandbox.
+    // Its other form cannot be bundled.
+    resolve: { alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' } },
     external: [/^node:/, 'pg-native', 'pg-cloudflare', '@anthropic-ai/sandbox-runtime'],
   });
   const { output } = await bundle.write({
