@@ -72,7 +72,7 @@ export function readHook(agent: WatchedAgent, input: Json): Result<HookReport> {
     cwd,
     event,
     ...(tool === '' ? {} : { tool }),
-    ...(content === undefined ? {} : { input: content as Json }),
+    ...(content === undefined ? {} : { input: content }),
   });
 }
 
