@@ -1,6 +1,8 @@
 import type { Result } from '../kernel/index.ts';
 import type {
   AgentView,
+  AnswerBatch,
+  AnsweredBatchView,
   AgentTaskChange,
   AuditVerdict,
   BackupView,
@@ -21,6 +23,8 @@ import type {
   EscalationView,
   EventPage,
   EventQuery,
+  HandbackRequest,
+  HandedBackView,
   HeardView,
   HookOrderView,
   HumanAct,
@@ -57,8 +61,12 @@ import type {
   StatusReport,
   StatusView,
   StoppedAllView,
+  TakeoverRequest,
+  TakeoverView,
   TaskChange,
   TaskView,
+  TerminalRequest,
+  TerminalView,
   ToldView,
   TranscriptPage,
   TranscriptQuery,
@@ -132,6 +140,14 @@ export interface SessionUseCases {
   list(caller: Caller, query: Query<{ state: string; living: boolean }>): Answer<Page<SessionView>>;
   show(caller: Caller, session: string): Answer<SessionView>;
   tell(caller: Caller, session: string, message: { text: string; now: boolean }): Answer<ToldView>;
+  /** Answers open questions of one session in their order; each answer is stored whole or not at all (S-32). */
+  respondInOrder(caller: Caller, session: string, batch: AnswerBatch): Answer<AnsweredBatchView>;
+  /** Ends the agent's turn with a fence and gives a human the wheel. */
+  takeOver(caller: Caller, session: string, request: TakeoverRequest): Answer<TakeoverView>;
+  /** A terminal in the sandbox of a session that was taken over. */
+  openTerminal(caller: Caller, session: string, request: TerminalRequest): Answer<TerminalView>;
+  /** Takes the human's commits; the agent goes on with them. */
+  handBack(caller: Caller, session: string, request: HandbackRequest): Answer<HandedBackView>;
   /** Stops dispatch, landing and outbox, ends every process within 5 s, saves the work. */
   stopAll(caller: Caller, reason?: string): Answer<StoppedAllView>;
   /** Undoes the halt of `stopAll`: dispatch, landing and outbox go on. */

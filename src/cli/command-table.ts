@@ -92,6 +92,16 @@ export const commands = {
     load: () => import('./commands/stop.ts'),
   },
   tell: { group: 'Sessions', summary: 'Tell a session something', load: () => import('./commands/tell.ts') },
+  takeover: {
+    group: 'Sessions',
+    summary: 'Take the wheel: end the agent and work in its place, in its sandbox',
+    load: () => import('./commands/takeover.ts'),
+  },
+  handback: {
+    group: 'Sessions',
+    summary: 'Give a session back; its agent goes on with what you did',
+    load: () => import('./commands/handback.ts'),
+  },
   logs: { group: 'Sessions', summary: 'Show the transcript of a session', load: () => import('./commands/logs.ts') },
   path: { group: 'Sessions', summary: 'Print where a session works', load: () => import('./commands/path.ts') },
   open: {

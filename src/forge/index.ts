@@ -25,6 +25,8 @@ export { changedFiles, commitsAhead, findMergeBase, patchIdOf, patchOf } from '.
 export type { BaseSync } from './local/import-base.ts';
 export { applyBaseSync, importBase } from './local/import-base.ts';
 export { measureLanding } from './local/measure-landing.ts';
+export type { ListedCommit } from './local/list-commits.ts';
+export { listCommits } from './local/list-commits.ts';
 export { listRescueRefs, retireBranch, saveRescueRef } from './local/rescue.ts';
 export type { ReviewedBranch } from './local/reviewed-branch.ts';
 export { buildRevert, publishReviewedBranch } from './local/reviewed-branch.ts';
@@ -52,6 +54,7 @@ export {
   recordWorkFolder,
   workFolderByOwner,
 } from './work-folder-store.ts';
+export { commitInFolder } from './work-folders/commit-in-folder.ts';
 export { createWorkFolder } from './work-folders/create-work-folder.ts';
 export type { WorkFolderFacts } from './work-folders/inspect-work-folder.ts';
 export { inspectWorkFolder } from './work-folders/inspect-work-folder.ts';

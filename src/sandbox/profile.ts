@@ -36,6 +36,11 @@ export interface SandboxProfile {
   network: { kind: 'none' } | { kind: 'wall'; socketFolder: string } | { kind: 'hosts'; hosts: readonly string[] };
   /** Allows user namespaces inside, for browsers with a sandbox of their own. Default false. */
   nested?: boolean;
+  /**
+   * A human's terminal: the command stays in the session of the pseudo-terminal that was made for it, so that keys, signals and
+   * sizes reach it. Default false: a session of its own, without any terminal (X-3).
+   */
+  ownTerminal?: boolean;
   limits: SandboxLimits;
 }
 

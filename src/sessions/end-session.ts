@@ -7,6 +7,7 @@ import { settlePrompt } from './prompts.ts';
 import { toSession } from './session.ts';
 import type { SessionRow } from './session-store.ts';
 import type { TerminalState } from './states.ts';
+import { closeTakeover } from './takeover/hand-back.ts';
 import { transition } from './transition.ts';
 
 /**
@@ -33,11 +34,13 @@ export async function endSession(
       stalled: 0,
       done_held: 0,
       turn_cut: 0,
+      taken_over: 0,
     })
     .where('id', '=', row.id)
     .returningAll()
     .executeTakeFirstOrThrow();
   await closeEscalations(tx, ended, 'session_ended', cause.actor);
+  await closeTakeover(tx, ended, cause.actor);
   await voidPermissions(tx, ctx, ended, 'void', 'session_ended');
   await settleOpenPrompts(tx, ended);
   await ctx.ports.onEnded(tx, toSession(ended), { state: to, reason: cause.reason });

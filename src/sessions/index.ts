@@ -15,7 +15,7 @@ export type { StartRequest } from './commands/start-session.ts';
 export { startSession } from './commands/start-session.ts';
 export { stopSession } from './commands/stop-session.ts';
 export type { AgentProfile, LinkPace, McpServerSpec, PermissionChoice, ToolCallView } from './drivers/index.ts';
-export { agentProfiles, driverFor, findAgentProfile, profileForCommand } from './drivers/index.ts';
+export { agentProfiles, driverFor, findAgentProfile, interactiveCommand, profileForCommand } from './drivers/index.ts';
 export { endSession } from './end-session.ts';
 export { fields, workKeyPattern } from './fields.ts';
 export type { OutwardNames } from './outward-names.ts';
@@ -32,7 +32,7 @@ export type {
   SupervisorOptions,
 } from './ports.ts';
 export { defaultSessionSettings } from './ports.ts';
-export { enqueuePrompt } from './prompts.ts';
+export { enqueuePrompt, waitingTexts } from './prompts.ts';
 export type { CommandResult, Session } from './session.ts';
 export { toSession } from './session.ts';
 export type { SessionRole, SessionRow, TokenHolder } from './session-store.ts';
@@ -60,6 +60,10 @@ export { probeAccount, readAccount, readLimitedAccounts, reopenAccount } from '.
 export type { StoppedSession } from './supervisor/stop-all.ts';
 export type { Supervisor } from './supervisor/supervisor.ts';
 export { startSupervisor } from './supervisor/supervisor.ts';
+export { handBack, notTakenOver, stillEnding } from './takeover/hand-back.ts';
+export { takeOver } from './takeover/take-over.ts';
+export type { TakeoverRow } from './takeover/takeover-store.ts';
+export { countTerminal, lastHandback, noteStart, openTakeover, terminalMarker } from './takeover/takeover-store.ts';
 export type { PromptView } from './tell-session.ts';
 export { tellSession, waitPrompt } from './tell-session.ts';
 export type { TranscriptLine, TranscriptPage, TranscriptRange } from './transcript.ts';

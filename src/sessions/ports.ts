@@ -21,6 +21,8 @@ export interface LaunchPlan {
   mcpServers(variables: Readonly<Record<string, string>>): readonly McpServerSpec[];
   /** The first prompt: the brief of the work. Left out: the session waits for `tell`. */
   firstPrompt?: string;
+  /** Queued texts that the first prompt holds already (`waitingTexts`): they get its verdict and do not come again. */
+  foldedPrompts?: readonly string[];
   /** Conversation to go on with instead of a new one. Default: the session's `resumeConversationId`. */
   conversationId?: string;
   /** Provider account that the agent uses; sessions of one account share its limits. Default: the agent's own. */

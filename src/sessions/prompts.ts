@@ -1,7 +1,7 @@
 import { type Actor, newId, systemActor } from '../kernel/index.ts';
 import type { Tx } from '../store/index.ts';
 import { emitOf } from './events.ts';
-import type { PromptRow, SessionRow } from './session-store.ts';
+import type { Db, PromptRow, SessionRow } from './session-store.ts';
 import { sessionsTopic } from './transition.ts';
 
 /** Woken with a prompt's id when it got its verdict. */
@@ -83,5 +83,34 @@ export async function settlePrompt(
     { kind: 'prompt', id: prompt.id },
   );
   tx.wake(promptsTopic, prompt.id);
+  if (verdict === 'delivered' && prompt.kind === 'brief') await settleFolded(tx, session, prompt);
   return true;
+}
+
+/** Texts told while nobody could hear them, and not sent as prompts of their own: queued, or folded into a brief that never arrived. */
+export async function waitingTexts(db: Db, sessionId: string): Promise<PromptRow[]> {
+  return db
+    .selectFrom('prompt')
+    .selectAll()
+    .where('session_id', '=', sessionId)
+    .where('kind', '=', 'tell')
+    .where('state', 'in', ['queued', 'unconfirmed'])
+    .where('sent_at', 'is', null)
+    .orderBy('ord')
+    .execute();
+}
+
+/** These texts stand in the brief of the session's generation: unconfirmed until that is delivered. */
+export async function foldPrompts(tx: Tx, session: SessionRow, promptIds: readonly string[]): Promise<void> {
+  for (const prompt of await waitingTexts(tx.db, session.id)) {
+    if (!promptIds.includes(prompt.id)) continue;
+    await tx.db.updateTable('prompt').set({ generation: session.generation }).where('id', '=', prompt.id).execute();
+    await settlePrompt(tx, session, prompt, 'unconfirmed');
+  }
+}
+
+async function settleFolded(tx: Tx, session: SessionRow, brief: PromptRow): Promise<void> {
+  for (const prompt of await waitingTexts(tx.db, session.id))
+    if (prompt.state === 'unconfirmed' && prompt.generation === brief.generation)
+      await settlePrompt(tx, session, prompt, 'delivered');
 }

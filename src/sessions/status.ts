@@ -2,6 +2,7 @@ import { toRfc3339 } from '../kernel/index.ts';
 import type { EscalationRow, SessionRow } from './session-store.ts';
 import type { Db } from './session-store.ts';
 import { activeStates, type SessionState } from './states.ts';
+import { openTakeovers, type TakeoverRow } from './takeover/takeover-store.ts';
 
 /** A fact with where it comes from: said by the protocol or by us (`asserted`), or concluded from silence (`inferred`). */
 export interface Fact<T> {
@@ -52,6 +53,8 @@ export interface SessionView {
   stalled: Fact<boolean>;
   limited_until: string | null;
   taken_over: boolean;
+  /** Who has the wheel, since when. */
+  takeover: { by: string; since: string } | null;
   done_held: boolean;
   /** What it waits for, in one word. */
   waiting_for: 'human' | 'approval' | 'operator' | 'provider' | 'agent' | 'start' | null;
@@ -107,8 +110,13 @@ export async function readStatus(db: Db, filter: StatusFilter = {}): Promise<Ses
     .where('state', '=', 'queued')
     .groupBy('session_id')
     .execute();
+  const takeovers = await openTakeovers(
+    db,
+    rows.filter((row) => row.taken_over === 1).map((row) => row.id),
+  );
   return rows.map((row) =>
     sessionView(row, {
+      takeover: takeovers.get(row.id),
       open: open.filter((each) => each.session_id === row.id),
       usage: usage.find((each) => each.session_id === row.id),
       queued: Number(queued.find((each) => each.session_id === row.id)?.count ?? 0),
@@ -130,6 +138,7 @@ function sessionView(
         }
       | undefined;
     queued: number;
+    takeover: TakeoverRow | undefined;
   },
 ): SessionView {
   const silent = row.unresponsive === 1;
@@ -161,6 +170,7 @@ function sessionView(
     stalled: { value: row.stalled === 1, basis: 'inferred' },
     limited_until: time(row.limited_until),
     taken_over: row.taken_over === 1,
+    takeover: about.takeover ? { by: about.takeover.taken_by, since: toRfc3339(about.takeover.taken_at) } : null,
     done_held: row.done_held === 1,
     waiting_for: waitingFor(row),
     open_escalations: about.open.map(escalationView),
@@ -178,7 +188,7 @@ function sessionView(
 function waitingFor(row: SessionRow): SessionView['waiting_for'] {
   if (row.state === 'STARTING') return 'start';
   if (row.state === 'ESCALATED') return 'human';
-  if (row.state === 'PAUSED') return row.limited_until === null ? 'operator' : 'provider';
+  if (row.state === 'PAUSED') return row.taken_over === 1 || row.limited_until === null ? 'operator' : 'provider';
   if (row.state !== 'RUNNING') return null;
   if (row.waiting_approval === 1) return 'approval';
   return row.turn_open === 1 ? 'agent' : null;

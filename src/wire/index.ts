@@ -131,6 +131,8 @@ export {
   verdictView,
 } from './review.ts';
 export type {
+  AnswerBatch,
+  AnsweredBatchView,
   EscalationView,
   SessionFolderView,
   TranscriptPage,
@@ -143,6 +145,8 @@ export type {
   ToldView,
 } from './sessions.ts';
 export {
+  answerBatch,
+  answeredBatchView,
   answerRequest,
   escalationQuery,
   escalationView,
@@ -211,3 +215,19 @@ export type { HookOrderView, WatchedHookRequest, WatchedOutcomeView, WatchedSess
 export { hookOrder, watchedHook, watchedOutcome, watchedSessionView, watchedWaitQuery } from './watched.ts';
 export type { PrincipalKind, Right, RightVerdict, RouteName } from './rights.ts';
 export { isMutation, judgeRight, principalKinds, rightOf, rights } from './rights.ts';
+export type {
+  HandbackRequest,
+  HandedBackView,
+  TakeoverRequest,
+  TakeoverView,
+  TerminalRequest,
+  TerminalView,
+} from './wheel.ts';
+export {
+  handbackRequest,
+  handedBackView,
+  takeoverRequest,
+  takeoverView,
+  terminalRequest,
+  terminalView,
+} from './wheel.ts';

@@ -53,6 +53,8 @@ export const sessionView = z.object({
     takenOver: z.boolean(),
     limitedUntil: timestamp.nullable(),
   }),
+  /** Who has the wheel, since when; null while the agent works. */
+  takeover: z.object({ by: z.string(), since: timestamp }).nullable(),
   /** Broker address; `pending-<work key>` until the peer was seen (S-27). */
   peerId: z.string(),
   lastSeenAt: timestamp.nullable(),
@@ -145,6 +147,31 @@ export const startRequest = z.object({
 export type StartRequest = z.infer<typeof startRequest>;
 
 export const answerRequest = z.object({ text: z.string().max(20_000) });
+/** Several answers in one visit, oldest question first; `question` names the one that an answer is meant for. */
+export const answerBatch = z.object({
+  answers: z
+    .array(z.object({ text: z.string().max(20_000), question: anyId.optional() }))
+    .min(1)
+    .max(100),
+});
+export type AnswerBatch = z.infer<typeof answerBatch>;
+
+/** One result for each answer, in order. After the first that is refused the rest is `not-tried`: it would answer another question. */
+export const answeredBatchView = z.object({
+  results: z.array(
+    z.object({
+      outcome: z.enum(['answered', 'refused', 'not-tried']),
+      escalation: escalationView.nullable(),
+      code: z.string().nullable(),
+      message: z.string(),
+    }),
+  ),
+  answered: z.int(),
+  /** Questions of the session that are still open. */
+  open: z.int(),
+});
+export type AnsweredBatchView = z.infer<typeof answeredBatchView>;
+
 export const reasonRequest = z.object({ reason: z.string().max(4000).optional() });
 
 /** `now` interrupts the turn; else the text waits for its end. */

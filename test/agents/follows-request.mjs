@@ -22,6 +22,8 @@ const does = {
     while (!heard.startsWith('ANSWER: ')) heard = await turn.call('wait_answer');
     answer = heard.slice('ANSWER: '.length);
   },
+  /** Several at once; goes on when all are answered. */
+  askAll: (turn, texts) => Promise.all(texts.map((text) => turn.call('ask_human', { text }))),
   mayRun: async (turn, command) => {
     answer = (await turn.mayRun(command)) ? 'allowed' : 'refused';
   },

@@ -14,6 +14,8 @@ export interface AuthorBrief {
   reopened?: string;
   /** What stood on the branch before, when a fresh session goes on with earlier work. */
   earlierWork?: { summary: string; findings: string };
+  /** What a human did on the branch, when the conversation that it interrupted is lost. */
+  handedBack?: string;
 }
 
 /** The first prompt of an author session: task, rules of the work folder, how to ask and how to finish (design section 7). */
@@ -31,6 +33,7 @@ export function authorBrief(brief: AuthorBrief): string {
           dataBlock('open findings', brief.earlierWork.findings),
         ]
       : []),
+    ...(brief.handedBack === undefined ? [] : [brief.handedBack]),
     ...(brief.branch ? [inRepository(brief.branch, checks)] : []),
     `- When something only a human can decide stops you, call the tool \`ask_human\` with one clear question and wait for its answer. Do not guess what you can ask.
 - When the work is complete, call \`report_done\` with one sentence about it. Then end your turn.`,

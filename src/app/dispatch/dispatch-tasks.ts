@@ -131,7 +131,10 @@ export async function dispatchTask(ctx: AppContext, task: Schema['task']): Promi
   });
 }
 
-/** A task whose session was stopped by a human goes on in that session's folder; after a failed attempt it begins in a new one. */
+/**
+ * A task whose session was stopped by a human, or in whose folder a human has worked, goes on in that session's folder; after
+ * any other failed attempt it begins in a new one.
+ */
 export async function folderToGoOnIn(tx: Tx, taskId: string): Promise<{ folderKey?: string }> {
   const last = await tx.db
     .selectFrom('session')
@@ -141,10 +144,22 @@ export async function folderToGoOnIn(tx: Tx, taskId: string): Promise<{ folderKe
     .orderBy('created_at', 'desc')
     .limit(1)
     .executeTakeFirst();
-  if (last?.state !== 'ABORTED') return {};
+  if (!last) return {};
   const key = last.folder_key ?? last.id;
+  if (last.state !== 'ABORTED' && !(await hadHuman(tx, key))) return {};
   const folder = await tx.db.selectFrom('work_folder').select('state').where('owner_key', '=', key).executeTakeFirst();
   return folder && folder.state !== 'removed' ? { folderKey: key } : {};
+}
+
+async function hadHuman(tx: Tx, folderKey: string): Promise<boolean> {
+  const row = await tx.db
+    .selectFrom('takeover')
+    .innerJoin('session', 'session.id', 'takeover.session_id')
+    .select('takeover.id')
+    .where((eb) => eb.or([eb('session.id', '=', folderKey), eb('session.folder_key', '=', folderKey)]))
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
 }
 
 async function requireTrust(ctx: AppContext, task: Schema['task']): Promise<Result<undefined>> {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
-import type { WorkFolder } from '../../forge/index.ts';
+import type { GitIdentity, WorkFolder } from '../../forge/index.ts';
 import { Fault } from '../../kernel/index.ts';
 import { readOnlyPaths, type Repository, workFolderEnvironment } from '../../forge/index.ts';
 import {
@@ -37,6 +37,8 @@ export interface AgentPlace {
   /** More paths to be shown read-only. */
   readOnly?: readonly string[];
   firstPrompt?: string;
+  /** Queued texts that stand in it already. */
+  foldedPrompts?: readonly string[];
   conversationId?: string;
   env?: Readonly<Record<string, string>>;
 }
@@ -56,8 +58,7 @@ export async function planAgent(
       'unsafe_mode',
       `${agent.codename} asks nobody before it acts; it starts only where a sandbox holds. Use the driver acp, or set up the sandbox.`,
     );
-  const program = programOf(agent);
-  const needs: AgentNeeds | undefined = program === undefined ? undefined : agentNeeds[program];
+  const { needs } = needsOf(agent);
   const network = await openNetwork(ctx, session.id, needs?.rules ?? []);
   const socket = join(sandbox.driver === 'none' ? ctx.bridge.socketFolder : ctx.bridge.insideFolder, 'sock');
   const [bridgeProgram = '', ...bridgeArgs] = ctx.bridge.command;
@@ -74,22 +75,22 @@ export async function planAgent(
     account: accountOf(agent, process.env),
     cwd: place.folder.clone,
     wrap: async (variables, stateFolder) => {
-      const env = environmentOf(ctx, session, agent, profile, needs, place, { ...variables, CHANTIER_SOCKET: socket });
-      const logIn = program === undefined ? {} : await prepareLogIn(ctx, sandbox, program, place.folder.home);
+      const inside = await agentSandbox(ctx, session, agent, place, {
+        variables: { ...variables, CHANTIER_SOCKET: socket },
+        network,
+        command: profile.command,
+      });
       const command =
         driver.commandFor?.(started, {
           resume: place.conversationId ?? session.resumeConversationId,
           mcpServers: mcpServers(variables),
           ownSandboxOff: sandbox.holds ? (needs?.ownSandboxOff.arguments ?? []) : [],
         }) ?? profile.command;
-      return sandbox.wrap(
-        { ...sandboxProfile(ctx, place, env, network, profile.command), ...logIn },
-        command,
-        stateFolder,
-      );
+      return sandbox.wrap(inside, command, stateFolder);
     },
     mcpServers,
     ...(place.firstPrompt === undefined ? {} : { firstPrompt: place.firstPrompt }),
+    ...(place.foldedPrompts === undefined ? {} : { foldedPrompts: place.foldedPrompts }),
     ...(place.conversationId === undefined ? {} : { conversationId: place.conversationId }),
   };
 }
@@ -102,6 +103,37 @@ function logInOf(ctx: AppContext, agent: Schema['agent'], needs: AgentNeeds): Pa
   return { logIn: needs.logIn, ...(takesStored ? { authMethod: needs.storedAuthMethod } : {}) };
 }
 
+/** What an agent's program needs of sandbox and wall; nothing is known of an unknown one. */
+export function needsOf(agent: Schema['agent']): { program?: AgentProgram; needs?: AgentNeeds } {
+  const program = programOf(agent);
+  return program === undefined ? {} : { program, needs: agentNeeds[program] };
+}
+
+/**
+ * The sandbox of an agent as data, with its environment and its own log-in: for the agent itself, and for the human who takes
+ * it over. `command` names the programs whose folders must be seen inside; `identity` is who commits, default the agent.
+ */
+export async function agentSandbox(
+  ctx: AppContext,
+  session: Session,
+  agent: Schema['agent'],
+  place: AgentPlace,
+  start: {
+    variables: Readonly<Record<string, string>>;
+    network: SandboxProfile['network'];
+    command: readonly string[];
+    identity?: GitIdentity;
+  },
+): Promise<SandboxProfile> {
+  const profile = profileOf(agent);
+  const { program, needs } = needsOf(agent);
+  const identity = start.identity ?? { name: session.agent, email: `${session.agent}@agents.chantier.invalid` };
+  const env = environmentOf(ctx, identity, agent, profile, needs, place, start.variables);
+  const { sandbox } = insideOf(ctx);
+  const logIn = program === undefined ? {} : await prepareLogIn(ctx, sandbox, program, place.folder.home);
+  return { ...sandboxProfile(ctx, place, env, start.network, start.command), ...logIn };
+}
+
 /** The driver profile of a registered agent: a known one where the program is known, its own command always. */
 export function profileOf(agent: Schema['agent']): AgentProfile {
   const command = JSON.parse(agent.command ?? '[]') as string[];
@@ -110,7 +142,7 @@ export function profileOf(agent: Schema['agent']): AgentProfile {
 
 function environmentOf(
   ctx: AppContext,
-  session: Session,
+  identity: GitIdentity,
   agent: Schema['agent'],
   profile: AgentProfile,
   needs: AgentNeeds | undefined,
@@ -127,7 +159,7 @@ function environmentOf(
   const hasKey = needs?.keyNames.some((name) => handed.some(([given]) => given === name)) === true;
   const logIn = hasKey ? needs?.keyEnv : needs?.logInEnv;
   return workFolderEnvironment(place.folder, {
-    identity: { name: session.agent, email: `${session.agent}@agents.chantier.invalid` },
+    identity,
     inside: insideOf(ctx),
     ...(place.env ? { env: place.env } : {}),
     set: {

@@ -18,6 +18,7 @@ import { requireSandbox } from '../workspace/inside.ts';
 import { openAuthorFolder } from '../workspace/open-author-folder.ts';
 import { openReviewFolder } from '../workspace/open-review-folder.ts';
 import { makePlainFolder } from '../workspace/plain-folder.ts';
+import { handbackContext } from '../wheel/handback-context.ts';
 import { planAgent } from './agent-launch.ts';
 
 /** Everything that one generation needs before its process starts: folder, set-up, brief. A refusal is START_FAILED. */
@@ -49,17 +50,35 @@ async function planAuthor(ctx: AppContext, session: Session, agent: Schema['agen
   if (!sandbox.ok) return sandbox;
   if (!repository) {
     const folder = await makePlainFolder(ctx, session.folderKey, sandbox.value);
-    const brief = authorBrief({ workKey: session.workKey, title: task.title, request: requestOf(task), checks: [] });
-    return ok(
-      await planAgent(ctx, session, agent, { kind: 'author', folder, access: 'read-write', firstPrompt: brief }),
-    );
+    const { handedBack, ...folded } = await handbackContext(ctx, session, undefined);
+    const brief = authorBrief({
+      workKey: session.workKey,
+      title: task.title,
+      request: requestOf(task),
+      checks: [],
+      ...(handedBack === undefined ? {} : { handedBack }),
+    });
+    const firstPrompt = session.resumeConversationId === null ? brief : handedBack;
+    const plain = { kind: 'author' as const, folder, access: 'read-write' as const, ...folded };
+    return ok(await planAgent(ctx, session, agent, firstPrompt === undefined ? plain : { ...plain, firstPrompt }));
   }
   const folder = await openAuthorFolder(ctx, session, task, repository);
   if (!folder.ok) return folder;
   const env = configuredEnvironment(repository.config, folder.value);
-  const place = { kind: 'author' as const, folder: folder.value, repository, access: 'read-write' as const, env };
+  const { handedBack, ...folded } = await handbackContext(ctx, session, repository);
+  const place = {
+    kind: 'author' as const,
+    folder: folder.value,
+    repository,
+    access: 'read-write' as const,
+    env,
+    ...folded,
+  };
   // A conversation that goes on gets its feedback as the next prompt; the brief is in its history.
-  if (session.resumeConversationId !== null) return ok(await planAgent(ctx, session, agent, place));
+  if (session.resumeConversationId !== null)
+    return ok(
+      await planAgent(ctx, session, agent, handedBack === undefined ? place : { ...place, firstPrompt: handedBack }),
+    );
   const earlier = await openPullRequestOfTask(ctx.store.read, task.id);
   const firstPrompt = authorBrief({
     workKey: session.workKey,
@@ -72,6 +91,7 @@ async function planAuthor(ctx: AppContext, session: Session, agent: Schema['agen
     checks: checkLines(repository),
     ...(earlier ? { earlierWork: await earlierWorkOf(ctx, earlier) } : {}),
     ...(await whyReopened(ctx, task.id)),
+    ...(handedBack === undefined ? {} : { handedBack }),
   });
   return ok(await planAgent(ctx, session, agent, { ...place, firstPrompt }));
 }

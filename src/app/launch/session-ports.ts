@@ -9,6 +9,7 @@ import type { AppContext } from '../context.ts';
 import { insideOf } from '../workspace/inside.ts';
 import { saveSessionWork } from '../workspace/save-session-work.ts';
 import { findSessionFolder } from '../workspace/session-folder.ts';
+import { endTerminalsOf } from '../wheel/terminals.ts';
 import { agentPrograms, returnCredentials } from '../../sandbox/index.ts';
 import { credentialStore } from './agent-launch.ts';
 import { closeNetwork } from './agent-network.ts';
@@ -79,8 +80,9 @@ function reviewEnd(how: SessionEnd): string {
   return how.reason === 'stalled' ? 'stalled' : reasons[how.state];
 }
 
-/** When every process is gone: unsaved work into rescue refs, network closed, folders that nobody needs removed. */
+/** When every process is gone, a human's terminal too: unsaved work into rescue refs, network closed, folders that nobody needs removed. */
 async function clearUp(ctx: AppContext, session: Session): Promise<void> {
+  await endTerminalsOf(ctx, session.id);
   await closeNetwork(ctx, session.id);
   for (const program of agentPrograms)
     await returnCredentials({ program, operatorHome: ctx.operatorHome, store: credentialStore(ctx) });

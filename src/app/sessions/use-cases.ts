@@ -4,15 +4,10 @@ import {
   bindTaskClaim,
   brokerDown,
   executeCommand,
-  findActiveByWorkKey,
-  findLastByWorkKey,
   findSession,
   type CommandResult,
   listEscalations,
-  type SessionRow,
   startSession,
-  tellSession,
-  waitPrompt,
   recordRejection,
 } from '../../sessions/index.ts';
 import type { Db } from '../dispatch/db.ts';
@@ -26,6 +21,11 @@ import { folderToGoOnIn, whyNothingStarts } from '../dispatch/dispatch-tasks.ts'
 import { useAccount } from '../dispatch/use-account.ts';
 import { readFolder } from './read-folder.ts';
 import { readTranscriptPage } from './read-transcript.ts';
+import { openTerminal, takeOverSession } from '../wheel/take-over-session.ts';
+import { handBackSession } from '../wheel/hand-back-session.ts';
+import { answerInOrder } from './answer-in-order.ts';
+import { rowOf } from './find-row.ts';
+import { tellAuthor } from './tell-author.ts';
 import type { StopEverything } from './stop-everything.ts';
 import { escalationView, readSessionView, readSessionViews } from './views.ts';
 import { readInstanceStatus } from '../instance/status.ts';
@@ -110,29 +110,14 @@ export function sessionUseCases(ctx: AppContext, stopEverything: StopEverything)
       const row = await rowOf(db, session);
       return row.ok ? readSessionView(ctx, row.value.id) : row;
     },
-    async tell(caller, session, message) {
-      const row = await rowOf(db, session);
-      if (!row.ok) return row;
-      const told = await ctx.store.tx((tx) =>
-        tellSession(tx, ctx.sessions, caller, {
-          session: row.value.id,
-          text: message.text,
-          now: message.now,
-          key: caller.idempotencyKey,
-        }),
-      );
-      if (!told.ok) return told;
-      const seen = await waitPrompt(ctx.store, told.value.value.prompt_id, 3_000);
-      const state = seen?.delivery ?? told.value.value.delivery;
-      const delivery =
-        state === 'delivered' ? 'delivered' : state === 'not_delivered' ? 'not-delivered' : 'unconfirmed';
-      const words = {
-        delivered: 'The agent has it.',
-        unconfirmed: 'It waits for the end of the open turn, or the agent has not confirmed it yet.',
-        'not-delivered': 'The agent did not get it.',
-      };
-      return ok({ sessionId: row.value.id, delivery, message: words[delivery] });
+    tell: (caller, session, message) => tellAuthor(ctx, caller, session, message),
+    async respondInOrder(caller, session, batch) {
+      const proof = requireProof(caller, 'decide');
+      return proof.ok ? answerInOrder(ctx, caller, session, batch) : proof;
     },
+    takeOver: (caller, session, request) => takeOverSession(ctx, caller, session, request),
+    openTerminal: (_caller, session, request) => openTerminal(ctx, session, request),
+    handBack: (caller, session, request) => handBackSession(ctx, caller, session, request),
     stopAll: (caller, reason) => stopEverything(caller, reason),
     async goOn(caller) {
       await ctx.store.tx((tx) => ctx.halt.set(tx, false, caller.actor));
@@ -227,22 +212,6 @@ async function startByHand(
     return started;
   }
   return readSessionView(ctx, started.value.value.session_id);
-}
-
-/** The row behind an id or a work key: of a work key the living session, else the newest. */
-async function rowOf(db: Db, session: string): Promise<Result<SessionRow>> {
-  const row =
-    (await findSession(db, session)) ??
-    (await findActiveByWorkKey(db, session)) ??
-    (await findLastByWorkKey(db, session));
-  return row
-    ? ok(row)
-    : refuse(
-        'not-found',
-        'unknown_session',
-        `There is no session ${session}. \`chantier status\` names those that live.`,
-        { session },
-      );
 }
 
 /** Commands go by work key; an id is translated, anything else is judged by the command itself. */

@@ -55,6 +55,7 @@ function sessionView(ctx: AppContext, session: DomainSession, numbers: ReadonlyM
       takenOver: session.taken_over,
       limitedUntil: session.limited_until,
     },
+    takeover: session.takeover,
     peerId: session.peer_id,
     lastSeenAt: session.last_seen_at,
     missedPolls: session.missed_polls,

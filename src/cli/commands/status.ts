@@ -31,7 +31,7 @@ function textOf(status: StatusView): string {
         ['WORK KEY', 'STATE', 'ROLE', 'AGENT', 'LAST SEEN', 'DOES'],
         status.sessions.map((session) => [
           session.workKey,
-          session.state + flagsOf(session.flags),
+          session.state + flagsOf(session),
           session.role,
           session.agent,
           `${shortTime(session.lastSeenAt)}${session.sources.lastSeenAt === 'inferred' ? ' (inferred)' : ''}`,
@@ -86,12 +86,13 @@ function waitText({ kind, tool, decisionId }: StatusView['watched'][number]['wai
   return decisionId === null ? `${tool || kind} (answer it there)` : `${tool || kind} (${decisionId})`;
 }
 
-function flagsOf(flags: StatusView['sessions'][number]['flags']): string {
+function flagsOf({ flags, takeover }: StatusView['sessions'][number]): string {
   const words = [
     flags.waitingApproval && 'waiting for approval',
     flags.unresponsive && 'unresponsive',
     flags.stalled && 'stalled',
-    flags.takenOver && 'taken over',
+    flags.takenOver &&
+      `taken over${takeover ? ` by ${oneLine(takeover.by, 40)} since ${shortTime(takeover.since)}` : ''}`,
     flags.limitedUntil && `limited, ${timeLeft(flags.limitedUntil)} left`,
   ].filter(Boolean);
   return words.length > 0 ? ` (${words.join(', ')})` : '';

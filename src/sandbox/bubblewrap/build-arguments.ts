@@ -60,7 +60,8 @@ export function buildArguments(profile: SandboxProfile, options: ArgumentOptions
 }
 
 function namespaces(profile: SandboxProfile, { asRoot }: ArgumentOptions, without: ReadonlySet<Protection>): string[] {
-  const args = ['--unshare-uts', '--unshare-cgroup-try', '--hostname', 'sandbox', '--new-session', '--die-with-parent'];
+  const args = ['--unshare-uts', '--unshare-cgroup-try', '--hostname', 'sandbox', '--die-with-parent'];
+  if (!profile.ownTerminal) args.push('--new-session');
   if (!without.has('ipc-namespace')) args.push('--unshare-ipc');
   if (!without.has('pid-namespace')) args.push('--unshare-pid');
   if (!without.has('network-namespace')) args.push('--unshare-net');

@@ -1,10 +1,14 @@
 import { z } from 'zod';
 
 import {
+  answerBatch,
+  answeredBatchView,
   answerRequest,
   escalationQuery,
   escalationView,
   haltRequest,
+  handbackRequest,
+  handedBackView,
   pageOf,
   reasonRequest,
   sessionFolderView,
@@ -14,7 +18,11 @@ import {
   startRequest,
   statusView,
   stoppedAllView,
+  takeoverRequest,
+  takeoverView,
   tellRequest,
+  terminalRequest,
+  terminalView,
   toldView,
   transcriptPage,
   transcriptQuery,
@@ -27,6 +35,7 @@ const params = z.object({ session: sessionName });
 /** The seven commands (S-14), and tell, logs and halt beside them. */
 export function addSessionRoutes(api: Api, parts: ApiParts): void {
   addTheSeven(api, parts);
+  addWheel(api, parts);
   const { sessions } = parts.app;
   addRoute(
     api,
@@ -87,6 +96,50 @@ function addReading(api: Api, parts: ApiParts): void {
     'GET /api/sessions/{session}/folder',
     { summary: 'Say where a session works', params, answer: sessionFolderView },
     (input) => sessions.folder(input.caller, input.params.session),
+  );
+}
+
+/** Humans at the wheel (design section 7). */
+function addWheel(api: Api, parts: ApiParts): void {
+  const { sessions } = parts.app;
+  addRoute(
+    api,
+    parts,
+    'PUT /api/sessions/{session}/takeover',
+    {
+      summary: 'Take the wheel: the agent is ended, the session waits',
+      params,
+      body: takeoverRequest,
+      answer: takeoverView,
+    },
+    (input) => sessions.takeOver(input.caller, input.params.session, input.body),
+  );
+  addRoute(
+    api,
+    parts,
+    'POST /api/sessions/{session}/takeover/terminals',
+    {
+      summary: 'Prepare a terminal in the sandbox of a taken-over session',
+      params,
+      body: terminalRequest,
+      answer: terminalView,
+      status: 201,
+    },
+    (input) => sessions.openTerminal(input.caller, input.params.session, input.body),
+  );
+  addRoute(
+    api,
+    parts,
+    'DELETE /api/sessions/{session}/takeover',
+    { summary: 'Hand a session back to its agent', params, body: handbackRequest, answer: handedBackView },
+    (input) => sessions.handBack(input.caller, input.params.session, input.body),
+  );
+  addRoute(
+    api,
+    parts,
+    'POST /api/sessions/{session}/answer-batches',
+    { summary: 'Answer several questions in their order', params, body: answerBatch, answer: answeredBatchView },
+    (input) => sessions.respondInOrder(input.caller, input.params.session, input.body),
   );
 }
 

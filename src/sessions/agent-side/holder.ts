@@ -15,6 +15,10 @@ export async function lockHolder(tx: Tx, holder: TokenHolder): Promise<Result<Se
     return refuse('wrong-state', 'session_ended', `This session has ended (${session.state}); stop working.`, {
       state: session.state,
     });
+  if (session.taken_over === 1)
+    return refuse('wrong-state', 'generation_replaced', 'A human has taken this session over; stop working.', {
+      generation: session.generation,
+    });
   if (session.generation !== holder.generation)
     return refuse('wrong-state', 'generation_replaced', 'Another process has taken over this session; stop working.', {
       generation: session.generation,

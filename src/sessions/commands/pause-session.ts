@@ -1,4 +1,4 @@
-import { ok, type Result, systemActor } from '../../kernel/index.ts';
+import { ok, refuse, type Refused, type Result, systemActor } from '../../kernel/index.ts';
 import type { Keyed, Tx } from '../../store/index.ts';
 import { accountOfSession, reopenAccount } from '../account-limits.ts';
 import { storeMessage } from '../broker.ts';
@@ -70,6 +70,7 @@ export async function resumeSession(
     missing: noSession,
     async apply(session) {
       if (session.state !== 'PAUSED') return wrongState(session, 'resume', 'PAUSED');
+      if (session.taken_over === 1) return humanAtTheWheel(session);
       if (session.reason === 'limited') await reopenAccount(tx, accountOfSession(session), session.id);
       const now = await goOn(tx, ctx, session, { actor: caller.actor, reason: 'operator', key: keyed.key });
       if (!now.ok) return now;
@@ -112,6 +113,16 @@ async function takeUpWork(tx: Tx, session: SessionRow, key: string): Promise<voi
     text: 'Your work was paused and goes on now. Go on where you stopped.',
     actor: systemActor('supervisor'),
   });
+}
+
+/** Only `handback` lets a taken-over session go on: the agent would work beside the human. */
+function humanAtTheWheel(session: SessionRow): Refused {
+  return refuse(
+    'wrong-state',
+    'taken_over',
+    `Rejected: a human has the wheel of ${session.work_key}; \`chantier handback ${session.work_key}\` lets its agent go on`,
+    { work_key: session.work_key, session_id: session.id },
+  );
 }
 
 function formatOf(request: PauseRequest): Result<string> {

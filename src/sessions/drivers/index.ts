@@ -31,3 +31,4 @@ export type {
   TurnState,
 } from './driver-event.ts';
 export { driverFor } from './driver-for.ts';
+export { interactiveCommand } from './interactive-command.ts';

@@ -9,6 +9,7 @@ import { markLive } from '../mark-live.ts';
 import { markPermissionDelivered, recordPermission, settleFromProtocol } from '../permissions.ts';
 import type { SessionContext } from '../ports.ts';
 import { settlePrompt } from '../prompts.ts';
+import { mayStartAfresh, startAfresh } from '../relaunch.ts';
 import { toSession } from '../session.ts';
 import { findSession, lockSession, newEndpointId, type PromptRow, type SessionRow } from '../session-store.ts';
 import { isTerminal } from '../states.ts';
@@ -50,6 +51,8 @@ export async function applyBatch(
     for (const event of batch.events) {
       const now = await findSession(tx.db, session.id);
       if (!now || isTerminal(now.state)) return;
+      // Its turn was ended by a human: what it still asks asks nobody any more.
+      if (now.taken_over === 1 && (event.kind === 'question-asked' || event.kind === 'permission-asked')) continue;
       await applyEvent(tx, ctx, now, event);
     }
   });
@@ -71,6 +74,7 @@ async function applyEvent(tx: Tx, ctx: SessionContext, session: SessionRow, even
       await markLive(tx, session, 'opened');
       return wake(tx, session);
     case 'start-failed':
+      if (event.code === 'cannot_resume' && mayStartAfresh(session)) return startAfresh(tx, session);
       if (event.code === 'auth_required') await closeUntilLoggedIn(tx, session, event.message);
       await failSession(tx, ctx, session.id, session.generation, event.code);
       return;

@@ -5,7 +5,7 @@ import { runMarkerName } from '../../sandbox/index.ts';
 import { emitOf } from '../events.ts';
 import { type Generation, generationFolder, openGeneration, runMarker, startGeneration } from '../host/index.ts';
 import type { LaunchPlan, SessionContext } from '../ports.ts';
-import { enqueuePrompt } from '../prompts.ts';
+import { enqueuePrompt, foldPrompts } from '../prompts.ts';
 import { toSession } from '../session.ts';
 import { lockSession, type SessionRow } from '../session-store.ts';
 import { isTerminal } from '../states.ts';
@@ -108,6 +108,7 @@ async function storeLaunch(
       })
       .where('id', '=', session.id)
       .execute();
+    if (plan.foldedPrompts) await foldPrompts(tx, session, plan.foldedPrompts);
     if (plan.firstPrompt !== undefined)
       await enqueuePrompt(tx, session, {
         kind: 'brief',

@@ -41,7 +41,7 @@ async function isUrgentWaiting(ctx: SessionContext, row: SessionRow): Promise<bo
   return urgent !== undefined;
 }
 
-/** The prompt that is being sent already, else the next one: urgent before others, then in order. */
+/** The prompt that is being sent already, else the next one: the brief first, urgent before others, then in order. */
 async function takeNext(ctx: SessionContext, row: SessionRow, attached: Attached): Promise<PromptRow | undefined> {
   const known = new Set(attached.link.snapshot().prompts.map((prompt) => prompt.promptId));
   return ctx.store.tx(async (tx) => {
@@ -53,6 +53,7 @@ async function takeNext(ctx: SessionContext, row: SessionRow, attached: Attached
       .selectAll()
       .where('session_id', '=', session.id)
       .where('state', 'in', ['queued', 'sending'])
+      .orderBy((eb) => eb.case().when('kind', '=', 'brief').then(0).else(1).end())
       .orderBy('urgent', 'desc')
       .orderBy('ord')
       .execute();

@@ -33,6 +33,7 @@ export function dueTimer(
 ): DueTimer {
   const isOver = (since: number, limitMs: number): boolean =>
     now - since - lostMs(since) >= limitMs * (isBehind ? patienceWhileBehind : 1);
+  if (row.taken_over === 1) return undefined;
   if (row.state === 'PAUSED' && row.reason === 'limited' && row.limited_until !== null && row.limited_until <= now)
     return row.process === 'ended' ? 'limit_over' : undefined;
   if (row.process !== 'live' && row.process !== 'launching') return undefined;

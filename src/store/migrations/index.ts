@@ -9,6 +9,7 @@ import { eventKind } from './0008-event-kind.ts';
 import { workFolders } from './0009-work-folders.ts';
 import { accountLimits } from './0010-account-limits.ts';
 import { watched } from './0011-watched.ts';
+import { takeover } from './0012-takeover.ts';
 import type { Migration } from './migration.ts';
 
 export type { Migration, StoreDialect } from './migration.ts';
@@ -28,4 +29,5 @@ export const migrations: readonly Migration[] = [
   workFolders,
   accountLimits,
   watched,
+  takeover,
 ];

@@ -159,6 +159,30 @@ export interface PromptRow {
   settled_at: number | null;
 }
 
+/** A human at the wheel of a session (design 7); at most one of a session is open. */
+export interface TakeoverRow {
+  id: string;
+  session_id: string;
+  /** The generation that was ended for it. */
+  generation: number;
+  /** Who, as the caller named itself; data. */
+  taken_by: string;
+  taken_at: number;
+  /** Head of the work folder when the agent was gone; null until that was seen, and without a repository. */
+  start_commit: string | null;
+  /** Terminals that were opened in it. */
+  terminals: number;
+  ended_at: number | null;
+  ended_by: string | null;
+  /** `session_ended`: stopped, or its task cancelled, instead of handed back. */
+  outcome: 'handed_back' | 'session_ended' | null;
+  /** Head of the branch that was handed back. */
+  end_commit: string | null;
+  note: string | null;
+  /** The generation that was started with what the human did as its context. */
+  resumed_generation: number | null;
+}
+
 /** A message in the broker: at least once until acknowledged, fenced by the receiver's generation (decision 10). */
 export interface MessageRow {
   id: string;
@@ -218,4 +242,5 @@ export interface SessionsSchema {
   session_usage: SessionUsageRow;
   session_quota: SessionQuotaRow;
   account_limit: AccountLimitRow;
+  takeover: TakeoverRow;
 }
