@@ -17,6 +17,7 @@ import {
   type View,
 } from './git/index.ts';
 import type { Explanation } from './infer-workspace.ts';
+import { noteLimits } from './note-limits.ts';
 import { readConfigAt } from './read-config.ts';
 import type { RepositoryConfig } from './repository-config.ts';
 
@@ -42,6 +43,8 @@ export interface DetectedRepository {
   configSource: 'inferred' | 'file';
   configDigest: string;
   explanations: Explanation[];
+  /** What a work folder will not hold or reach, one sentence each. */
+  notes: string[];
 }
 
 /**
@@ -91,6 +94,7 @@ async function describe(forge: Forge, view: View, wantedBase: string | undefined
     github: github ? { slug: github } : undefined,
     dirty: { ...status, stashCount: await countStashes(checkout) },
     operationInProgress: await operationInProgress(checkout),
+    notes: await noteLimits(forge, view, base.value.commit),
     ...config.value,
   });
 }

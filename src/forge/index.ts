@@ -1,5 +1,6 @@
 export type { BaseMove } from './base-moves.ts';
 export { baseMoveTo, listBaseMoves, preparedBaseMoves, prepareBaseMove, settleBaseMove } from './base-moves.ts';
+export { checkPointers, usesLfs } from './checks/check-pointers.ts';
 export { checkRunsOf, recordCheckRun } from './checks/check-run-store.ts';
 export type { CheckReport, CheckResult } from './checks/run-checks.ts';
 export { appliesTo, runChecks } from './checks/run-checks.ts';
@@ -60,6 +61,7 @@ export type { WorkFolderFacts } from './work-folders/inspect-work-folder.ts';
 export { inspectWorkFolder } from './work-folders/inspect-work-folder.ts';
 export type { PreparedFolder } from './work-folders/prepare-work-folder.ts';
 export { prepareWorkFolder } from './work-folders/prepare-work-folder.ts';
+export { readPrepared } from './work-folders/prepare-work-folder.ts';
 export { removeWorkFolder } from './work-folders/remove-work-folder.ts';
 export { saveWork } from './work-folders/save-work.ts';
 export type { TakenBranch } from './work-folders/take-branch.ts';

@@ -38,6 +38,7 @@ export interface LoggedEvent {
   kind: string;
   actor: { kind: string; id: string };
   subject: { kind: string; id: string };
+  projectId: string | null;
   facts: any; // oxlint-disable-line typescript/no-explicit-any -- each kind has its own
 }
 
@@ -64,10 +65,14 @@ export function scripted(name: string): string[] {
   return [join(packageFolder, 'test/agents', `${name}.mjs`), join(packageFolder, 'examples/agents/scripted-agent.mjs')];
 }
 
-/** Starts a crew; `settings` are further environment variables of the server. */
-export async function openCrew(settings: NodeJS.ProcessEnv = {}): Promise<Crew> {
+/** Starts a crew; `settings` are further environment variables of the server. `prepare` sees it before the server starts. */
+export async function openCrew(
+  settings: NodeJS.ProcessEnv = {},
+  prepare: (instance: Instance) => void = () => {},
+): Promise<Crew> {
   const instance = createInstance(settings);
   try {
+    prepare(instance);
     await instance.up();
     await instance.init();
     await instance.addAgent('turing', 'claude', 'author', scripted('follows-request'));
@@ -148,6 +153,7 @@ function readEvent(line: string): LoggedEvent {
     kind: row.kind,
     actor: { kind: row.actor_kind, id: row.actor_id },
     subject: { kind: row.subject_kind, id: row.subject_id },
+    projectId: row.project_id ?? null,
     facts: JSON.parse(row.facts),
   };
 }

@@ -20,5 +20,16 @@ export {
   makeShallowRepository,
   makeSubmoduleRepository,
 } from './plain.ts';
+export {
+  giveTools,
+  makeComposeRepository,
+  makeDjangoRepository,
+  makeHuskyRepository,
+  makeLfsRepository,
+  makePnpmRepository,
+  makeProtectedRepository,
+  makeRustRepository,
+  makeSubmoduleUser,
+} from './real.ts';
 export type { Vector } from './vectors.ts';
 export { vectors } from './vectors.ts';

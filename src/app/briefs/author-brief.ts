@@ -10,6 +10,8 @@ export interface AuthorBrief {
   branch?: { name: string; base: string };
   /** Checks that the candidate must pass, as shell-like lines for reading. */
   checks: readonly string[];
+  /** What is unusual about the work folder: submodules, pointers of git-lfs. */
+  notes?: readonly string[];
   /** Why a task that was done is open again. */
   reopened?: string;
   /** What stood on the branch before, when a fresh session goes on with earlier work. */
@@ -34,16 +36,16 @@ export function authorBrief(brief: AuthorBrief): string {
         ]
       : []),
     ...(brief.handedBack === undefined ? [] : [brief.handedBack]),
-    ...(brief.branch ? [inRepository(brief.branch, checks)] : []),
+    ...(brief.branch ? [inRepository(brief.branch, checks, brief.notes ?? [])] : []),
     `- When something only a human can decide stops you, call the tool \`ask_human\` with one clear question and wait for its answer. Do not guess what you can ask.
 - When the work is complete, call \`report_done\` with one sentence about it. Then end your turn.`,
   ].join('\n\n');
 }
 
-function inRepository(branch: { name: string; base: string }, checks: string): string {
+function inRepository(branch: { name: string; base: string }, checks: string, notes: readonly string[]): string {
   return `How to work here:
 - You are in your own clone, on branch ${branch.name}, which starts at ${branch.base}. Nobody else writes to it.
 - Commit what you want reviewed. Uncommitted files are not part of the change. Do not push; the change is taken from here.
-- A reviewer of another model family reads the change, then these checks run on it:
+${notes.map((note) => `- ${note}\n`).join('')}- A reviewer of another model family reads the change, then these checks run on it:
 ${checks}`;
 }

@@ -2,6 +2,7 @@ import { ok, type Refusal, type Result, systemActor } from '../../kernel/index.t
 import {
   type Candidate,
   changedFiles,
+  checkPointers,
   type CheckReport,
   createWorkFolder,
   type InSandbox,
@@ -31,13 +32,15 @@ export async function checkCandidate(
   candidate: Candidate,
   landing: Landing,
 ): Promise<Result<CheckReport>> {
+  const change = await changedFiles(ctx.forge, repository, candidate.baseTip, candidate.commit);
+  const damaged = await checkPointers(ctx.forge, repository, candidate.commit, change);
+  if (damaged) return ok({ said: 'checks', commit: candidate.commit, results: [damaged], allPassed: false });
   const place = { ownerKey: `landing-${landing.id}`, startCommit: candidate.commit };
   return inCandidateFolder(ctx, repository, place, async (folder, inside) => {
     if (repository.config.checks !== 'none') {
       const prepared = await prepareWorkFolder(ctx.forge, repository, folder, inside);
       if (!prepared.ok) return prepared;
     }
-    const change = await changedFiles(ctx.forge, repository, candidate.baseTip, candidate.commit);
     const key = `${landing.id}.${candidate.commit}`;
     const report = await runChecks(ctx.forge, repository, folder, {
       ...inside,

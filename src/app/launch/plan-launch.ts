@@ -1,5 +1,12 @@
-import { ok, refuse, type Result } from '../../kernel/index.ts';
-import { repositoryById, configuredEnvironment, type Repository } from '../../forge/index.ts';
+import { forLog, ok, refuse, type Result } from '../../kernel/index.ts';
+import {
+  configuredEnvironment,
+  readPrepared,
+  type Repository,
+  repositoryById,
+  usesLfs,
+  type WorkFolder,
+} from '../../forge/index.ts';
 import {
   listFeedback,
   openPullRequestOfTask,
@@ -89,11 +96,25 @@ async function planAuthor(ctx: AppContext, session: Session, agent: Schema['agen
       base: `${repository.base} (${folder.value.startCommit.slice(0, 12)})`,
     },
     checks: checkLines(repository),
+    notes: await folderNotes(ctx, repository, folder.value),
     ...(earlier ? { earlierWork: await earlierWorkOf(ctx, earlier) } : {}),
     ...(await whyReopened(ctx, task.id)),
     ...(handedBack === undefined ? {} : { handedBack }),
   });
   return ok(await planAgent(ctx, session, agent, { ...place, firstPrompt }));
+}
+
+/** What an author has to know of a folder that does not hold everything. */
+async function folderNotes(ctx: AppContext, repository: Repository, folder: WorkFolder): Promise<string[]> {
+  const { filled = [], missing = [] } = (await readPrepared(folder))?.submodules ?? {};
+  const names = (paths: readonly string[]): string => paths.map((path) => forLog(path, 120)).join(', ');
+  return [
+    ...(filled.length > 0 ? [`Submodules (${names(filled)}) are there to read; changes in them are not taken.`] : []),
+    ...(missing.length > 0 ? [`Submodules that are empty because nobody fetched them: ${names(missing)}.`] : []),
+    ...((await usesLfs(ctx.forge, repository, folder.startCommit))
+      ? ['Files of git-lfs are here as pointers, without their content. Leave them as they are.']
+      : []),
+  ];
 }
 
 /** The newest reason for which a human opened the task again. */

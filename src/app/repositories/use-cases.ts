@@ -116,7 +116,7 @@ function checkViews(checks: 'none' | readonly CheckDefinition[]): RepositoryView
 }
 
 function warningsOf(detected: DetectedRepository): string[] {
-  const warnings: string[] = [];
+  const warnings: string[] = [...detected.notes];
   if (detected.config.checks !== 'none' && detected.config.checks.length === 0)
     warnings.push('No checks were found: say `checks: none`, or name them at `init`; nothing lands before.');
   if (detected.operationInProgress)

@@ -9,6 +9,7 @@ import { baseTip, isAncestor } from '../local/bare-repository.ts';
 import type { ForgeRepository } from '../repository.ts';
 import type { RepositoryConfig } from '../repository-config.ts';
 import { copyOperatorFiles } from './copy-operator-files.ts';
+import { fillSubmodules } from './fill-submodules.ts';
 import { linkOperatorFiles } from './link-operator-files.ts';
 import { withServerIndex } from './inspect-work-folder.ts';
 import { resolveProgram } from './resolve-program.ts';
@@ -32,6 +33,8 @@ export interface PreparedFolder {
   leftOut: string[];
   /** Paths that lead read-only into the operator's checkout (`workspace.link`). */
   linked: string[];
+  /** Submodules whose files are there, and those whose commit the operator's checkout has not fetched. */
+  submodules: { filled: string[]; missing: string[] };
   /** Tracked files that set-up altered; they show as uncommitted work. */
   alteredFiles: string[];
   durationMs: number;
@@ -55,8 +58,8 @@ export async function prepareWorkFolder(
   },
 ): Promise<Result<PreparedFolder>> {
   const marker = join(folder.root, 'prepared.json');
-  const known = await readFile(marker, 'utf8').catch(() => undefined);
-  if (known !== undefined) return ok(JSON.parse(known) as PreparedFolder);
+  const known = await readPrepared(folder);
+  if (known) return ok(known);
   const { config } = repository;
   const logs = join(forge.folders.logs, 'setup', folder.ownerKey);
   const startedAt = forge.clock.monotonic();
@@ -68,6 +71,7 @@ export async function prepareWorkFolder(
     );
   const { copied, leftOut } = await copyOperatorFiles(forge, repository, folder, inside.sandbox);
   const linked = await linkOperatorFiles(repository, folder, inside.sandbox);
+  const submodules = await fillSubmodules(forge, repository, folder, inside.sandbox);
   const setupKey = await setupKeyOf(forge, repository, config, folder.startCommit);
   let how: PreparedFolder['how'] = 'nothing-to-do';
   const mayRestore = setupKey !== undefined && !inside.withoutCache;
@@ -85,11 +89,17 @@ export async function prepareWorkFolder(
   if (how === 'ran' && setupKey && !made.isMixed && (await isBaseCommit(forge, repository, folder.startCommit)))
     await keepSetup(forge, folder, inside.sandbox, { key: setupKey, outputs: made.outputs });
   const durationMs = forge.clock.monotonic() - startedAt;
-  const facts = { copied, leftOut, linked, alteredFiles: made.altered };
+  const facts = { copied, leftOut, linked, submodules, alteredFiles: made.altered };
   const prepared: PreparedFolder = { how, setupKey, ...facts, durationMs, logs };
   await writeFile(`${marker}.new`, JSON.stringify(prepared));
   await rename(`${marker}.new`, marker);
   return ok(prepared);
+}
+
+/** How a folder became usable; `undefined` while it has not. */
+export async function readPrepared(folder: Pick<WorkFolder, 'root'>): Promise<PreparedFolder | undefined> {
+  const known = await readFile(join(folder.root, 'prepared.json'), 'utf8').catch(() => undefined);
+  return known === undefined ? undefined : (JSON.parse(known) as PreparedFolder);
 }
 
 async function runSetup(
