@@ -55,7 +55,8 @@ export async function listSubmodules(forge: Forge, place: GitPlace, commit: stri
   const settings = await gitRecords(forge.git, place, list, { answers: [0, 1, 128] });
   const known = new Map<string, { path?: string; url?: string }>();
   for (const record of settings) {
-    const [key = '', value = ''] = [record.slice(0, record.indexOf('\n')), record.slice(record.indexOf('\n') + 1)];
+    const end = record.indexOf('\n');
+    const [key, value] = [record.slice(0, end), record.slice(end + 1)];
     const [, name, part] = /^submodule\.(.+)\.(path|url)$/.exec(key) ?? [];
     if (name && part) known.set(name, { ...known.get(name), [part]: value });
   }
