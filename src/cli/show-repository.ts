@@ -16,6 +16,7 @@ export function describeDetection(found: DetectionView): string {
     `  base      ${oneLine(found.base)} at ${found.baseCommit.slice(0, 12)}${found.remote === null ? ', no remote' : `, remote ${oneLine(found.remote)}`}`,
     `  landing   ${modes[found.mode]}`,
     ...commandLines(found),
+    ...found.fromCheckout.map((path) => `  copied    ${oneLine(path)} of your checkout`),
     ...(dirty > 0
       ? [`  your work ${counted(dirty, 'file')} with uncommitted changes stay untouched and are not included`]
       : []),
@@ -23,9 +24,21 @@ export function describeDetection(found: DetectionView): string {
       (agent) =>
         `  agent     ${agent.codename} (${agent.family}): ${oneLine(agent.command.join(' '))} ${oneLine(agent.note)}`,
     ),
+    ...found.servers.flatMap(serverLines),
     ...found.reasons.map((reason) => `  because   ${oneLine(reason)}`),
     ...found.warnings.map((warning) => `  WARNING   ${oneLine(warning)}`),
   ].join('\n');
+}
+
+/** A server that agents would start, and what its tools would count as. */
+function serverLines({ name, source, runs, tools }: DetectionView['servers'][number]): string[] {
+  const classes = (['read-only', 'reversible', 'privileged'] as const).flatMap((tier) => {
+    const names = tools.filter((tool) => tool.proposed === tier).map((tool) => tool.name);
+    return names.length === 0 ? [] : [`${tier}: ${names.slice(0, 8).join(', ')}${names.length > 8 ? ', …' : ''}`];
+  });
+  const known =
+    classes.length === 0 ? 'tools not known before it runs; each counts as privileged' : classes.join(' · ');
+  return [`  server    ${oneLine(name)} (${oneLine(source)}): ${oneLine(runs, 80)}`, `            ${known}`];
 }
 
 /** What trusting a repository means: every command that would be run. */

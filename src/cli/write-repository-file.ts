@@ -11,7 +11,9 @@ export async function writeRepositoryFile(found: DetectionView): Promise<string>
   const content = {
     version: 1,
     repository: { forge: found.forge, base: found.base },
-    ...(found.setup.length > 0 ? { workspace: { setup: found.setup } } : {}),
+    ...(found.setup.length > 0
+      ? { workspace: { setup: found.setup, ...(found.cacheKey.length > 0 ? { cacheKey: found.cacheKey } : {}) } }
+      : {}),
     checks:
       found.checks.length === 0
         ? 'none'

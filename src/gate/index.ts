@@ -34,6 +34,7 @@ export { presets } from './policy.ts';
 export { prepareCall } from './prepare-call.ts';
 export type { CallPreview } from './preview.ts';
 export { makeVisible, maxPreviewLength, previewOf } from './preview.ts';
+export { proposeTier } from './propose-tier.ts';
 export type { Redacted } from './redact.ts';
 export { redactSecrets } from './redact.ts';
 export { spendApproval } from './spend-approval.ts';

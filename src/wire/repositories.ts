@@ -24,6 +24,10 @@ export const detectionView = z.object({
   mode: landMode,
   setup: z.array(command),
   checks: z.array(checkDefinition),
+  /** Files whose content decides whether a kept set-up fits; empty = it is run for each work folder. */
+  cacheKey: z.array(z.string()),
+  /** What a work folder gets from the checkout besides the commit: paths and patterns. */
+  fromCheckout: z.array(z.string()),
   /** Where set-up and checks come from, for the one screen: lockfile, `chantier.yml` … */
   reasons: z.array(z.string()),
   dirty: z.object({ staged: z.array(z.string()), unstaged: z.array(z.string()), untracked: z.array(z.string()) }),
@@ -31,6 +35,15 @@ export const detectionView = z.object({
   /** Agents found on this machine, with how each would be registered. */
   agents: z.array(
     z.object({ codename: z.string(), driver: z.string(), command, family: z.string(), note: z.string() }),
+  ),
+  /** MCP servers that settings of agents name, not started; tools as far as a file names them, each with a proposed class. */
+  servers: z.array(
+    z.object({
+      name: z.string(),
+      source: z.string(),
+      runs: z.string(),
+      tools: z.array(z.object({ name: z.string(), proposed: z.enum(['read-only', 'reversible', 'privileged']) })),
+    }),
   ),
   warnings: z.array(z.string()),
 });

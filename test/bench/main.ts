@@ -12,6 +12,7 @@ import { benchLanding } from './landing.ts';
 import { benchCliStart, benchServerStart } from './programs.ts';
 import { benchBarrier } from './sandbox.ts';
 import { benchCrash, benchQuestion } from './sessions.ts';
+import { benchManyChecks, benchSecondFolder } from './work-folders.ts';
 import { benchImportTasks, benchReadyTasks, benchTransaction } from './store.ts';
 
 const { values } = parseArgs({ options: { only: { type: 'string' }, sessions: { type: 'string', default: '10' } } });
@@ -28,6 +29,8 @@ const benches: Readonly<Record<string, () => Promise<Figure[]>>> = {
   idle: () => benchIdle(sessions),
   landing: benchLanding,
   sandbox: benchBarrier,
+  folder: () => benchSecondFolder(),
+  checks: () => benchManyChecks(),
 };
 
 const wanted = Object.entries(benches).filter(([name]) => values.only === undefined || name.includes(values.only));

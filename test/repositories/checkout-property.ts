@@ -108,7 +108,7 @@ export async function landChange(
 }
 
 /** One thing that a person may have done in their checkout. */
-const deed = fc.oneof(
+export const deed = fc.oneof(
   fc.record({
     do: fc.constant('edit' as const),
     path: fc.constantFrom('greeting.txt', 'README.md', 'new.txt', 'ümlaut "q" file', 'd/x'),
@@ -135,9 +135,10 @@ const deed = fc.oneof(
   }),
 );
 
-type Deed = typeof deed extends fc.Arbitrary<infer T> ? T : never;
+export type Deed = typeof deed extends fc.Arbitrary<infer T> ? T : never;
 
-function perform(top: string, step: Deed, at: number): void {
+/** Does it in the checkout at `top`; `at` makes names of it. */
+export function perform(top: string, step: Deed, at: number): void {
   try {
     if (step.do === 'edit') writeFiles(top, { [step.path]: step.text });
     else if (step.do === 'stage') git(top, 'add', '--', step.path);

@@ -1,4 +1,4 @@
-export { checkOperatorCheckout, landChange } from './checkout-property.ts';
+export { checkOperatorCheckout, type Deed, deed, landChange, perform } from './checkout-property.ts';
 export { folderState } from './folder-state.ts';
 export type { ForgeWorld } from './forge-world.ts';
 export {

@@ -14,6 +14,7 @@ import type { RepositoryUseCases } from '../app.ts';
 import type { AppContext } from '../context.ts';
 import { once } from '../once.ts';
 import { findAgentPrograms } from './find-agents.ts';
+import { findServers } from './find-servers.ts';
 import { findRepository, registerCheckout } from './register-repository.ts';
 
 /** Repositories: what is found in a checkout, registration, trust (design sections 4, 6, 8). */
@@ -62,6 +63,7 @@ export function repositoryUseCases(ctx: AppContext): RepositoryUseCases {
 
 async function detectionView(ctx: AppContext, detected: DetectedRepository): Promise<DetectionView> {
   const { staged, unstaged, untracked } = detected.dirty;
+  const { workspace } = detected.config;
   return {
     path: detected.checkout.top,
     base: detected.base,
@@ -69,12 +71,15 @@ async function detectionView(ctx: AppContext, detected: DetectedRepository): Pro
     remote: detected.remotes[0]?.url ?? null,
     forge: 'local',
     mode: detected.mode,
-    setup: detected.config.workspace.setup,
+    setup: workspace.setup,
     checks: checkViews(detected.config.checks),
+    cacheKey: workspace.isCacheable ? workspace.cacheKey : [],
+    fromCheckout: [...workspace.copy, ...(workspace.include ?? []), ...(workspace.link ?? [])],
     reasons: detected.explanations.map(({ what, why }) => `${what}: ${why}`),
     dirty: { staged, unstaged, untracked },
     configFile: detected.configSource === 'file' ? 'chantier.yml' : null,
     agents: await findAgentPrograms(ctx),
+    servers: await findServers(detected.checkout.top, ctx.operatorHome),
     warnings: warningsOf(detected),
   };
 }
