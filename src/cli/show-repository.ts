@@ -38,7 +38,8 @@ function serverLines({ name, source, runs, tools }: DetectionView['servers'][num
   });
   const known =
     classes.length === 0 ? 'tools not known before it runs; each counts as privileged' : classes.join(' · ');
-  return [`  server    ${oneLine(name)} (${oneLine(source)}): ${oneLine(runs, 80)}`, `            ${known}`];
+  const whose = source.startsWith('~') ? ', yours: not in sessions' : '';
+  return [`  server    ${oneLine(name)} (${oneLine(source)}${whose}): ${oneLine(runs, 80)}`, `            ${known}`];
 }
 
 /** What trusting a repository means: every command that would be run. */

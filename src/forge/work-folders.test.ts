@@ -259,7 +259,7 @@ test('looking again and again follows a folder: edits, commits, rewrites, other 
   expect(await look()).toMatchObject({ dirty: ['greeting.txt'], headBranch: undefined, isOnBranch: false, ahead: 0 });
 });
 
-test('steps on one folder at the same time take turns; branches that change place are followed', async () => {
+test('steps on one folder at the same time take turns; a branch that was changed by hand never leaves them at odds (sessions case 60)', async () => {
   const world = await setup(makeMakeRepository);
   const { forge, repository, inside, tip } = world;
   const folder = await openAuthorFolder(world, repository, tip, { branch: 'a' });

@@ -102,8 +102,18 @@ describe('the main job on twelve kinds of repository, without a line of YAML (de
     await mainJobOnBase(makeRustRepository(at('rust')), steps);
   });
 
-  test('plain make', async () => {
-    await mainJobOnBase(makeMakeRepository(at('make')), change('greeting.txt', 'hello make\n'));
+  test('plain make: a resumed author never works elsewhere than in its folder (sessions case 62), which goes after the landing (sessions case 59)', async () => {
+    const own: Step = ['run', 'sh', '-c', 'test "$(pwd)" = "$CHANTIER_WORK_FOLDER"'];
+    const steps = change('greeting.txt', 'hello FIXME\n', own);
+    const { run } = await mainJobOnBase(
+      makeMakeRepository(at('make')),
+      steps,
+      change('greeting.txt', 'hello make\n', own),
+    );
+    const session = await crew.session(run);
+    const folder = crew.workFolder(session);
+    await crew.until('the work folder to be removed', async () => !existsSync(join(folder, '..')));
+    expect((await crew.events('work-folder.removed')).length).toBeGreaterThan(0);
   });
 
   test('submodules: their files are there to read, nothing of them is fetched, changed or delivered', async () => {

@@ -14,7 +14,7 @@ import {
 } from '../../../test/repositories/index.ts';
 import { mustOk } from '../../kernel/index.ts';
 import { baseTip, configuredEnvironment, inspectWorkFolder, prepareWorkFolder, removeWorkFolder } from '../index.ts';
-import { readOnlyPaths, workFolderEnvironment } from '../index.ts';
+import { changedFiles, readOnlyPaths, takeBranch, workFolderEnvironment } from '../index.ts';
 import { spareOf } from './spare-setup.ts';
 
 async function setup(files: Record<string, string>, unTracked: Record<string, string> = {}) {
@@ -138,7 +138,7 @@ test('what came from the checkout never enters the cache of set-ups; a slow copy
   expect(readFileSync(join((await open('five')).folder.clone, 'deps', 'lock'), 'utf8')).toBe('1\n');
 });
 
-test('a sparse folder holds what it names; what it leaves out never counts as deleted, and work outside is not lost', async () => {
+test('a sparse folder holds what it names; what it leaves out never shows as deleted files (sessions case 61), and work outside is not lost', async () => {
   const world = await setup({
     'chantier.yml': 'version: 1\nworkspace: { sparse: [packages/web, tools] }\nchecks: none\n',
     'packages/web/a.txt': 'a\n',
@@ -158,6 +158,9 @@ test('a sparse folder holds what it names; what it leaves out never counts as de
   expect(mustOk(await inspectWorkFolder(forge, repository, folder, inside)).dirty).toEqual([]);
   writeFiles(folder.clone, { 'packages/web/a.txt': 'A\n' });
   commitAll(folder.clone, 'A');
+  const taken = mustOk(await takeBranch(forge, repository, folder, inside));
+  const change = await changedFiles(forge, repository, tip, taken.commit);
+  expect(change.files.map((file) => `${file.status} ${file.path}`)).toEqual(['modified packages/web/a.txt']);
   writeFiles(folder.clone, { 'docs/c.txt': 'changed\n', 'docs/new.txt': 'new\n' });
   expect(mustOk(await inspectWorkFolder(forge, repository, folder, inside)).dirty).toEqual([
     'docs/c.txt',
@@ -165,6 +168,8 @@ test('a sparse folder holds what it names; what it leaves out never counts as de
   ]);
   const { rescueRefs } = mustOk(await removeWorkFolder(forge, repository, folder, inside));
   const saved = rescueRefs.find((ref) => ref.endsWith('/uncommitted'));
+  // The folder is gone; the change still is what it was.
+  expect(await changedFiles(forge, repository, tip, taken.commit)).toEqual(change);
   expect(git(repository.forgeDir, 'diff', '--name-only', tip, saved!)).toBe(
     'docs/c.txt\ndocs/new.txt\npackages/web/a.txt',
   );
