@@ -1,11 +1,13 @@
 import { lstat, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Forge } from './forge.ts';
 import { runGit } from './git/index.ts';
 import { forgePlace, type ForgeRepository } from './repository.ts';
 
 const staleMs = 60_000;
+const largestWaitMs = 200;
 
 /**
  * Clears what a killed server left behind, at start and before anything uses the forge: lock files of the bare repositories,
@@ -26,13 +28,19 @@ export async function recoverForge(forge: Forge): Promise<string[]> {
     else if (name.endsWith('.git')) for (const lock of await locksIn(gitDir)) await remove(lock);
   }
   for (const name of await list(forge.folders.scratch)) await remove(join(forge.folders.scratch, name));
+  // Trees of dependencies take minutes on a busy disk; a start waits for them no longer than a moment.
+  const trees = removeTrees(forge, remove).catch(() => {});
+  await Promise.race([trees, sleep(largestWaitMs, undefined, { ref: false })]);
+  return removed;
+}
+
+async function removeTrees(forge: Forge, remove: (path: string) => Promise<void>): Promise<void> {
   for (const name of await list(forge.folders.work))
     if (name.startsWith('.trash-')) await remove(join(forge.folders.work, name));
   const kept = join(forge.folders.work, '.set-up');
   for (const repository of await list(kept))
     for (const name of await list(join(kept, repository)))
       if (name.startsWith('new-')) await remove(join(kept, repository, name));
-  return removed;
 }
 
 /**

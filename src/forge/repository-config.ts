@@ -29,7 +29,7 @@ const insidePath = z
   .string()
   .min(1)
   .refine(
-    (path) => !path.startsWith('/') && !path.split('/').includes('..') && !path.includes('\0'),
+    (path) => !path.startsWith('/') && !path.split('/').includes('..') && !/[\0\n\r]/.test(path),
     'is a path inside the repository',
   );
 const variableName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is a variable name');

@@ -58,6 +58,7 @@ test(
     const world = { checkout, runs: [] as RunIds[], landed: [] as string[], forwards: 0 };
     let state = folderState(checkout);
     for (const [at, one] of moves.entries()) {
+      if (at > 0 && at % 100 === 0) process.stdout.write(`operator-system: ${at} operations, ${summary(world)}\n`);
       if (one.kind === 'person') {
         perform(checkout, one.deed, at);
         state = folderState(checkout);
@@ -73,9 +74,7 @@ test(
       if (announced) world.forwards += 1;
       state = now;
     }
-    process.stdout.write(
-      `operator-system: ${world.runs.length} runs, ${world.landed.length} landings, ${world.forwards} fast-forwards\n`,
-    );
+    process.stdout.write(`operator-system: done, ${summary(world)}\n`);
     expect(git(checkout, 'fsck', '--connectivity-only', '--no-dangling')).toBe('');
   },
 );
@@ -85,6 +84,10 @@ interface World {
   runs: RunIds[];
   landed: string[];
   forwards: number;
+}
+
+function summary({ runs, landed, forwards }: World): string {
+  return `${runs.length} runs, ${landed.length} landings, ${forwards} fast-forwards`;
 }
 
 /** Asks the system for one thing; gives the landing, once what followed it has ended. */

@@ -91,3 +91,15 @@ test('without a sandbox that holds, own words count once the passphrase came wit
   expect((await register({ checks: [] })).repository.isTrusted).toBe(false);
   expect((await register({ checks: [] }, 'fresh')).repository.config.checks).toBe('none');
 });
+
+test('a .worktreeinclude that names more of the operator’s files never governs unasked; fewer is no question', async () => {
+  const { register, commit, open } = await setup({ ...makefile, '.worktreeinclude': '*.local\n' });
+  expect((await register()).repository.config.workspace.include).toEqual(['*.local']);
+  commit({ '.worktreeinclude': '*.local\n.env\n' });
+  const more = await register();
+  expect(more.decisionId).toBeDefined();
+  expect(more.repository).toMatchObject({ isLatestTrusted: false, config: { workspace: { include: ['*.local'] } } });
+  expect(await open()).toHaveLength(1);
+  commit({ '.worktreeinclude': '# none\n' });
+  expect(await register()).toMatchObject({ decisionId: undefined, repository: { isLatestTrusted: true } });
+});
