@@ -6,6 +6,10 @@ export interface AgentNeeds {
   credentialFolder: string;
   /** The file in it that shows that somebody is logged in. */
   credentialFile: string;
+  /** Where that file holds more than a log-in: its members that are one. Only they are shown, and nothing comes back. */
+  credentialMembers?: readonly string[];
+  /** Where each member of that file is a log-in: the kinds that are shown and come back; others may lead the program to settings. */
+  credentialKinds?: readonly string[];
   /** Variable that names the folder to the program, when it does not follow HOME alone. */
   folderVariable?: string;
   /** Set when no key was handed over, so that the program takes the log-in: its own choice of one is not carried in. */
@@ -69,6 +73,8 @@ export const agentNeeds = {
   opencode: {
     credentialFolder: '.local/share/opencode',
     credentialFile: 'auth.json',
+    // Not `wellknown`: that is an address from which it takes its settings, commands among them.
+    credentialKinds: ['oauth', 'api'],
     logIn: '`opencode auth login`',
     keyNames: ['OPENCODE_API_KEY', 'ANTHROPIC_API_KEY', 'OPENAI_API_KEY'],
     rules: [{ host: 'opencode.ai' }, { host: 'models.dev' }, { host: 'api.anthropic.com' }, { host: 'api.openai.com' }],
@@ -77,6 +83,15 @@ export const agentNeeds = {
   copilot: {
     credentialFolder: '.copilot',
     credentialFile: 'config.json',
+    // Beside them lie trusted folders and other settings of the operator's own terminal.
+    credentialMembers: [
+      'last_logged_in_user',
+      'lastLoggedInUser',
+      'logged_in_users',
+      'loggedInUsers',
+      'copilot_tokens',
+      'copilotTokens',
+    ],
     logIn: '`copilot login`',
     keyNames: ['COPILOT_GITHUB_TOKEN'],
     rules: [{ host: 'api.githubcopilot.com' }, { host: '*.githubcopilot.com' }, { host: 'api.github.com' }],

@@ -1,8 +1,8 @@
-import { constants, lstatSync } from 'node:fs';
+import { constants, lstatSync, readFileSync } from 'node:fs';
 import { chmod, chown, copyFile, link, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { type AgentProgram, agentNeeds } from './agents.ts';
+import { type AgentNeeds, type AgentProgram, agentNeeds } from './agents.ts';
 import type { Owner } from './bubblewrap/owner.ts';
 import type { SandboxProfile } from './profile.ts';
 import { readWorkFile } from './read-work-file.ts';
@@ -33,13 +33,22 @@ export async function prepareCredentials(
   options: CredentialOptions,
 ): Promise<Pick<SandboxProfile, 'credentialFolder' | 'links'>> {
   const { program, operatorHome, store, privateHome, owner } = options;
-  const { credentialFolder, credentialFile } = agentNeeds[program];
+  const needs: AgentNeeds = agentNeeds[program];
+  const { credentialFolder, credentialFile } = needs;
   const theirs = join(operatorHome, credentialFolder, credentialFile);
   const shared = join(store, program);
   await mkdir(shared, { recursive: true, mode: 0o700 });
   await returnCredentials(options);
   if (!isPlainFile(theirs)) return {};
-  await show(theirs, join(shared, credentialFile), join(store, `.${program}.new`), owner);
+  const unfinished = join(store, `.${program}.new`);
+  if (isMixed(needs)) {
+    const part = logInsOf(needs, readFileSync(theirs, 'utf8'));
+    if (part === undefined) return {};
+    await rm(unfinished, { force: true });
+    await writeFile(unfinished, part, { mode: 0o600, flag: 'wx' });
+    if (owner) await chown(unfinished, owner.uid, owner.gid);
+    await rename(unfinished, join(shared, credentialFile));
+  } else await show(theirs, join(shared, credentialFile), unfinished, owner);
   if (owner) await chown(shared, owner.uid, owner.gid);
   return {
     credentialFolder: { outside: shared, inside: folderInside },
@@ -54,7 +63,9 @@ export async function prepareCredentials(
 export async function returnCredentials(
   options: Pick<CredentialOptions, 'program' | 'operatorHome' | 'store'>,
 ): Promise<void> {
-  const { credentialFolder, credentialFile } = agentNeeds[options.program];
+  const needs: AgentNeeds = agentNeeds[options.program];
+  const { credentialFolder, credentialFile, credentialMembers } = needs;
+  if (credentialMembers) return;
   const shared = join(options.store, options.program);
   const ours = join(shared, credentialFile);
   const theirs = join(options.operatorHome, credentialFolder, credentialFile);
@@ -64,9 +75,13 @@ export async function returnCredentials(
   // An agent could write this file: it is data, looked at before it goes to the operator.
   const read = await readWorkFile(shared, credentialFile, maxCredentialBytes);
   if (!read.ok || read.value.isTruncated || !isJsonObject(read.value.bytes.toString('utf8'))) return;
+  const bytes = isMixed(needs)
+    ? refreshed(needs, readFileSync(theirs, 'utf8'), read.value.bytes.toString('utf8'))
+    : read.value.bytes;
+  if (bytes === undefined) return;
   const unfinished = `${theirs}.chantier-new`;
   await rm(unfinished, { force: true });
-  await writeFile(unfinished, read.value.bytes, { mode: before.mode & 0o777, flag: 'wx' });
+  await writeFile(unfinished, bytes, { mode: before.mode & 0o777, flag: 'wx' });
   if (process.getuid?.() === 0) await chown(unfinished, before.uid, before.gid);
   await rename(unfinished, theirs);
 }
@@ -104,6 +119,42 @@ function isPlainFile(path: string): boolean {
 function isSameFile(a: string, b: string): boolean {
   const [one, two] = [a, b].map((path) => lstatSync(path, { throwIfNoEntry: false, bigint: true }));
   return one !== undefined && two !== undefined && one.ino === two.ino && one.dev === two.dev;
+}
+
+/** Whether the file holds more than the log-in: then it is never shared as it is, but as a copy of the log-in alone. */
+function isMixed(needs: AgentNeeds): boolean {
+  return needs.credentialMembers !== undefined || needs.credentialKinds !== undefined;
+}
+
+/** The log-ins in a mixed file, as a file of their own; `undefined`: there is none. */
+function logInsOf(needs: AgentNeeds, text: string): string | undefined {
+  if (!isJsonObject(text)) return undefined;
+  const members = Object.entries(JSON.parse(text) as object).filter(
+    ([name, value]) => needs.credentialMembers?.includes(name) === true || isLogIn(needs, value),
+  );
+  return members.length === 0 ? undefined : JSON.stringify(Object.fromEntries(members));
+}
+
+/** The operator's file with the log-ins that it has already as the agent refreshed them, each of the kind that it was. */
+function refreshed(needs: AgentNeeds, theirs: string, ours: string): string | undefined {
+  if (!isJsonObject(theirs)) return undefined;
+  const before = JSON.parse(theirs) as Record<string, unknown>;
+  const news = JSON.parse(ours) as Record<string, unknown>;
+  const after = Object.entries(before).map(([name, value]) => {
+    const next = Object.hasOwn(news, name) ? news[name] : undefined;
+    const isSameKind = isLogIn(needs, value) && isLogIn(needs, next) && kindOf(next) === kindOf(value);
+    return [name, isSameKind ? next : value] as const;
+  });
+  return JSON.stringify(Object.fromEntries(after), undefined, 2);
+}
+
+function isLogIn(needs: AgentNeeds, value: unknown): boolean {
+  const kind = kindOf(value);
+  return typeof kind === 'string' && needs.credentialKinds?.includes(kind) === true;
+}
+
+function kindOf(value: unknown): unknown {
+  return typeof value === 'object' && value !== null ? (value as { type?: unknown }).type : undefined;
 }
 
 function isJsonObject(text: string): boolean {

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
@@ -89,6 +89,55 @@ describe.skipIf(cannotRun)(`the log-in of an agent${cannotRun}`, () => {
     const { options, operatorHome } = await setup();
     expect(await prepareCredentials({ ...options, program: 'codex' })).toEqual({});
     expect(existsSync(join(operatorHome, '.codex'))).toBe(false);
+  });
+});
+
+describe.skipIf(cannotRun)(`a log-in beside which more is kept${cannotRun}`, () => {
+  /** As `setup`, of another program whose file holds `content`. */
+  async function mixed(program: 'opencode' | 'copilot', path: string, content: unknown) {
+    const { options, operatorHome, profile, home, sandbox, state } = await setup();
+    const file = join(operatorHome, path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, JSON.stringify(content), { mode: 0o600 });
+    utimesSync(file, 1_000, 1_000);
+    const own = { ...options, program };
+    const shell = async (text: string) => {
+      const own_ = { ...profile, ...(await prepareCredentials(own)) };
+      return runInSandbox(sandbox, own_, ['/bin/sh', '-c', text], { timeoutMs: 5_000, stateFolder: state });
+    };
+    return { own, shell, inside: join(home, path), read: () => JSON.parse(readFileSync(file, 'utf8')) as unknown };
+  }
+
+  test('OpenCode: a refreshed token comes back; an address of settings that an agent adds does not, nor another kind of log-in (X-3, X-4)', async () => {
+    const before = {
+      anthropic: { type: 'oauth', access: 'old' },
+      openai: { type: 'api', key: 'k' },
+      'https://mine.example': { type: 'wellknown', key: 'K', token: 't' },
+    };
+    const { own, shell, inside, read } = await mixed('opencode', '.local/share/opencode/auth.json', before);
+    const evil = { type: 'wellknown', key: 'K', token: 't' };
+    const after = {
+      anthropic: { type: 'oauth', access: 'new' },
+      openai: evil,
+      'https://mine.example': { type: 'wellknown', key: 'K', token: 'other' },
+      'https://evil.example': evil,
+      google: { type: 'api', key: 'x' },
+    };
+    const run = await shell(`cat ${inside}; echo '${JSON.stringify(after)}' > ${inside}`);
+    expect(JSON.parse(run.outputTail)).toEqual({ anthropic: before.anthropic, openai: before.openai });
+    expect(read()).toEqual(before);
+    await returnCredentials(own);
+    expect(read()).toEqual({ ...before, anthropic: after.anthropic });
+  });
+
+  test('Copilot CLI: trusted folders and settings are not shown, and nothing that an agent writes comes back (X-3, X-4)', async () => {
+    const user = { host: 'https://github.com', login: 'ada' };
+    const before = { last_logged_in_user: user, copilot_tokens: { x: 'gho_1' }, trusted_folders: ['/home/ada/secret'] };
+    const { own, shell, inside, read } = await mixed('copilot', '.copilot/config.json', before);
+    const run = await shell(`cat ${inside}; echo '{"trusted_folders":["/"],"last_logged_in_user":{}}' > ${inside}`);
+    expect(JSON.parse(run.outputTail)).toEqual({ last_logged_in_user: user, copilot_tokens: { x: 'gho_1' } });
+    await returnCredentials(own);
+    expect(read()).toEqual(before);
   });
 });
 
