@@ -175,7 +175,7 @@ function withWords(base: Base) {
   const { app, ctx, clock, folder, caller } = base;
   const db = ctx.store.read;
   const loops = ['tasks', 'pull-requests', 'sessions', 'feedback'];
-  const until = async <T>(what: string, probe: () => Promise<T | undefined | false>, withinMs = 30_000): Promise<T> => {
+  const until = async <T>(what: string, probe: () => Promise<T | undefined | false>, withinMs = 90_000): Promise<T> => {
     const deadline = performance.now() + withinMs;
     for (;;) {
       const found = await probe();
