@@ -39,8 +39,10 @@ export async function limitAccount(tx: Tx, account: string, limit: ProviderLimit
   const given = untilOf(tx.now, limit, strikes);
   const before = isSameTime ? known.limited_until : given;
   const until = before === null || given === null ? null : Math.max(before, given);
+  // The later end is the one that is waited for, so its reason is the one that is shown.
+  const isKept = isSameTime && (known.limited_until === null || (given !== null && known.limited_until >= given));
   const values = {
-    reason: isSameTime && known.limited_until === null ? known.reason : limit.reason,
+    reason: isKept ? known.reason : limit.reason,
     limited_until: until,
     strikes,
     probe_session_id: null,

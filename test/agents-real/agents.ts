@@ -55,23 +55,12 @@ const overloaded: ProviderRefusal = {
   body: { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
 };
 
-/** A window of a subscription is used up; it ends in an hour. */
-function claudeWindow(): ProviderRefusal {
-  const resets = String(Math.floor(Date.now() / 1000) + 3600);
-  return {
-    status: 429,
-    headers: {
-      'anthropic-ratelimit-unified-status': 'rejected',
-      'anthropic-ratelimit-unified-representative-claim': 'five_hour',
-      'anthropic-ratelimit-unified-reset': resets,
-      'anthropic-ratelimit-unified-5h-status': 'rejected',
-      'anthropic-ratelimit-unified-5h-reset': resets,
-      'x-should-retry': 'false',
-    },
-    body: { type: 'error', error: { type: 'rate_limit_error', message: 'This request would exceed your limit' } },
-  };
-}
+const claudeRate: ProviderRefusal = {
+  status: 429,
+  body: { type: 'error', error: { type: 'rate_limit_error', message: 'This request would exceed your limit' } },
+};
 
+/** A window of a subscription is used up; it ends in an hour. */
 function codexWindow(): ProviderRefusal {
   const error = {
     type: 'usage_limit_reached',
@@ -107,7 +96,7 @@ export const realAgents = {
     arguments: [],
     environment: { ANTHROPIC_API_KEY: 'dummy', ANTHROPIC_BASE_URL: model, CLAUDE_CODE_MAX_RETRIES: '1' },
     mode: 'default',
-    limit: { refusal: claudeWindow, reason: 'usage' },
+    limit: { refusal: () => claudeRate, reason: 'rate' },
     asksPermission: true,
     ...claudeWords,
   },

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { afterAll, beforeAll, describe, expect, onTestFailed, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFailed, onTestFinished, test } from 'vitest';
 
 import { ensureRunFolder } from '../../src/config/index.ts';
 import { adoptWall, findByRunMarker } from '../../src/sandbox/index.ts';
@@ -182,6 +182,9 @@ async function wallRefuses(world: World, agent: RealAgent): Promise<void> {
 
 async function isLimited(world: World, agent: RealAgent, limit: NonNullable<RealAgent['limit']>): Promise<void> {
   world.model.limit = limit.refusal();
+  onTestFinished(() => {
+    world.model.limit = undefined;
+  });
   const run = await world.run('Be limited', [
     agent.shell('echo w > w.txt && git add -A && git commit -q -m "W"'),
     { tool: 'report_done', input: { summary: 'after the limit' }, isLimited: true },

@@ -1,5 +1,6 @@
 import type { DriverEvent } from './driver-event.ts';
 import { readLimitEnd } from './limit-end.ts';
+import { isRecord, numberOf } from './read-json.ts';
 
 /** ACP's code for "log in first". */
 const authRequired = -32000;
@@ -24,4 +25,12 @@ export function readLimit(error: { code: number; message: string; data?: unknown
   if (!sign) return [];
   const untilMs = readLimitEnd(text, nowMs);
   return [{ kind: 'limit', reason: sign.reason, ...(untilMs === undefined ? {} : { untilMs }), asserted: false }];
+}
+
+/** The window of a subscription as Claude Code tells it, itself or through its ACP adapter, whenever it changes. */
+export function readLimitWindow(info: unknown): Limit[] {
+  if (!isRecord(info) || info.status !== 'rejected' || info.isUsingOverage === true) return [];
+  const resetsAt = numberOf(info.resetsAt);
+  const end = resetsAt === undefined ? {} : { untilMs: resetsAt * 1000 };
+  return [{ kind: 'limit', reason: 'usage', asserted: true, ...end }];
 }

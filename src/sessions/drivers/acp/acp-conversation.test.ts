@@ -269,6 +269,22 @@ test('a stored log-in that the agent does not take is tried once only', () => {
   expect(methods(talk).filter((name) => name === 'authenticate')).toHaveLength(1);
 });
 
+test('the window of a subscription that Claude Code’s adapter tells beside its usage is a limit with its end (design 7)', () => {
+  const talk = new Talk();
+  const tell = (info: unknown): void =>
+    talk.hear({
+      method: 'session/update',
+      params: {
+        update: { sessionUpdate: 'usage_update', used: 1, size: 2, _meta: { '_claude/rateLimit': info } },
+      },
+    });
+  tell({ status: 'allowed_warning', resetsAt: 1_800_000_000 });
+  tell({ status: 'rejected', resetsAt: 1_800_000_000, isUsingOverage: true });
+  expect(talk.events.filter(({ kind }) => kind === 'limit')).toEqual([]);
+  tell({ status: 'rejected', resetsAt: 1_800_000_000, rateLimitType: 'five_hour' });
+  expect(talk.events.at(-1)).toEqual({ kind: 'limit', reason: 'usage', untilMs: 1_800_000_000_000, asserted: true });
+});
+
 test('says when a conversation cannot be resumed', () => {
   const talk = new Talk({ resumeId: 'old' });
   talk.sendDue();

@@ -2,6 +2,7 @@ import type { SessionUpdate } from '@agentclientprotocol/sdk';
 
 import type { DriverEvent } from '../driver-event.ts';
 import { isRecord, textOf } from '../read-json.ts';
+import { readLimitWindow } from '../read-limit.ts';
 import { readToolCall } from './read-tool-call.ts';
 
 type UpdateKind = SessionUpdate['sessionUpdate'];
@@ -76,7 +77,8 @@ function readUsage(update: Record<string, unknown>): DriverEvent[] {
   const cost = isRecord(update.cost) ? update.cost : {};
   if (typeof cost.amount === 'number' && typeof cost.currency === 'string')
     usage.cost = { amount: cost.amount, currency: cost.currency };
-  return [usage];
+  const meta = isRecord(update._meta) ? update._meta : {};
+  return [usage, ...readLimitWindow(meta['_claude/rateLimit'])];
 }
 
 function readNotice(update: Record<string, unknown>, replayed: boolean): DriverEvent[] {

@@ -20,7 +20,8 @@ import {
 } from './control-frame.ts';
 import { describeRequest, isPermission, isQuestion, permissionAnswer, questionAnswer } from './asked-requests.ts';
 import { readAssistant, readUser } from './read-message.ts';
-import { readContextUsed, readOutcome, readRateLimitEvent, readResultLimit, readUsage, textIn } from './read-result.ts';
+import { readContextUsed, readOutcome, readResultLimit, readUsage, textIn } from './read-result.ts';
+import { readLimitWindow } from '../read-limit.ts';
 import { TurnMarks } from './turn-marks.ts';
 
 /** Not served by any version: every one answers with an error, at any time, also while it asks. */
@@ -220,7 +221,7 @@ export class ClaudeConversation implements Conversation<ControlFrame> {
       case 'user':
         return message.isReplay === true ? this.#marks.readReplay(message) : readUser(message);
       case 'rate_limit_event':
-        return this.#readLimits(readRateLimitEvent(message));
+        return this.#readLimits(readLimitWindow(message.rate_limit_info));
       case 'result':
         return this.#readResult(message);
       default:

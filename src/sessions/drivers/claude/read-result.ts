@@ -40,16 +40,6 @@ export function readResultLimit(outcome: TurnOutcome, nowMs: number): Limit[] {
   return fromText && (code !== 0 || /limit reached|hit your/i.test(message)) ? [fromText] : [];
 }
 
-/** The window of a subscription, as the agent tells it whenever it changes. */
-export function readRateLimitEvent(message: Record<string, unknown>): Limit[] {
-  const info = isRecord(message.rate_limit_info) ? message.rate_limit_info : {};
-  if (info.status !== 'rejected' || info.isUsingOverage === true) return [];
-  const resetsAt = numberOf(info.resetsAt);
-  return [
-    { kind: 'limit', reason: 'usage', asserted: true, ...(resetsAt === undefined ? {} : { untilMs: resetsAt * 1000 }) },
-  ];
-}
-
 /** Tokens and cost so far. Both are totals of the process, or of the conversation where it was resumed. */
 export function readUsage(result: Record<string, unknown>, contextUsed: number): DriverEvent[] {
   const models = isRecord(result.modelUsage) ? Object.values(result.modelUsage).filter(isRecord) : [];
