@@ -1,5 +1,6 @@
 /** Sessions: one run of one agent on one piece of work, supervised, never lost. */
 export type { AskOutcome, WaitOptions } from './agent-side/ask-human.ts';
+export { canPunchHoles, findOwnScope } from './host/index.ts';
 export { askHuman, defaultAskBudgetMs, waitAnswer } from './agent-side/ask-human.ts';
 export { checkMessages, listPeersFor, sendMessage } from './agent-side/messages.ts';
 export { markDone, reportCheckpoint, reportStatus, setSummary } from './agent-side/report.ts';

@@ -13,20 +13,23 @@ export interface BenchCrew {
   dispose(): Promise<void>;
 }
 
-/** Starts a server for up to `maxActive` sessions of an agent that asks `questions` questions and then works on for good. */
-export async function openBenchCrew(maxActive: number, questions: number): Promise<BenchCrew> {
+/**
+ * Starts a server for up to `maxActive` sessions of an agent that asks `count` questions (or does what `script` does so often)
+ * and then works on for good.
+ */
+export async function openBenchCrew(maxActive: number, count: number, script = 'asks-often'): Promise<BenchCrew> {
   const instance = createInstance({ CHANTIER_MAX_ACTIVE: String(maxActive) });
   try {
     await instance.up();
     await instance.init();
-    const scripts = ['test/bench/asks-often.mjs', 'examples/agents/scripted-agent.mjs'];
-    const command = [...scripts.map((file) => join(packageFolder, file)), String(questions)];
+    const scripts = [`test/bench/${script}.mjs`, 'examples/agents/scripted-agent.mjs'];
+    const command = [...scripts.map((file) => join(packageFolder, file)), String(count)];
     await instance.addAgent('turing', 'claude', 'author', command);
     const events = await followEvents(instance);
     return {
       instance,
       events,
-      addTasks: (count) => addTasks(instance, count),
+      addTasks: (tasks) => addTasks(instance, tasks),
       async dispose() {
         events.stop();
         await instance.dispose();

@@ -1,12 +1,13 @@
-import { globSync, readFileSync, readlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Instance } from '../e2e/instance.ts';
 import { openBenchCrew } from './bench-crew.ts';
 import { type Figure, figureOf } from './figure.ts';
+import { below, isNode, wrappersOf } from './wrappers.ts';
 
-const watchedMs = 10_000;
+/** How long the idle server is watched (ms): once over a minute it does everything that it does by itself. */
+const watchedMs = 60_000;
 const ticksPerSecond = 100;
 
 /** What sessions cost that do nothing, and how soon a server that was killed has taken them over again. */
@@ -71,26 +72,9 @@ function residentMib(pid: number): number {
   return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 }
 
-/** Pids of the wrappers of all generations, from their files. */
-function wrappersOf(home: string): number[] {
-  const root = join(home, 'sessions');
-  const files = globSync('*/*/pid', { cwd: root });
-  return files.map((file) => {
-    const record = JSON.parse(readFileSync(join(root, file), 'utf8')) as { wrapper: { pid: number } };
-    return record.wrapper.pid;
-  });
-}
-
 /** Proportional share of memory of everything below a wrapper but the agent and its tools, which run on Node. */
 function helpersMib(wrapper: number): number {
-  const share = (pid: number): number => {
-    if (readlinkSync(`/proc/${pid}/exe`).endsWith('/node')) return 0;
-    return Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0) / 1024;
-  };
+  const share = (pid: number): number =>
+    isNode(pid) ? 0 : Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0) / 1024;
   return below(wrapper).reduce((sum, pid) => sum + share(pid), 0);
-}
-
-function below(pid: number): number[] {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(/\s+/).filter(Boolean);
-  return [pid, ...children.flatMap((child) => below(Number(child)))];
 }

@@ -7,11 +7,12 @@ import { cpus, loadavg, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 
 import type { Figure } from './figure.ts';
+import { benchFlood } from './flood.ts';
 import { benchIdle } from './idle.ts';
 import { benchLanding } from './landing.ts';
 import { benchCliStart, benchServerStart } from './programs.ts';
 import { benchBarrier } from './sandbox.ts';
-import { benchCrash, benchQuestion } from './sessions.ts';
+import { benchCrash, benchHang, benchQuestion } from './sessions.ts';
 import { benchManyChecks, benchSecondFolder } from './work-folders.ts';
 import { benchImportTasks, benchReadyTasks, benchTransaction } from './store.ts';
 
@@ -26,6 +27,8 @@ const benches: Readonly<Record<string, () => Promise<Figure[]>>> = {
   server: benchServerStart,
   question: () => benchQuestion(sessions),
   crash: () => benchCrash(sessions),
+  hang: () => benchHang(sessions),
+  flood: benchFlood,
   idle: () => benchIdle(sessions),
   landing: benchLanding,
   sandbox: benchBarrier,

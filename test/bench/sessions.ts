@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { openBenchCrew } from './bench-crew.ts';
 import { type Figure, figureOf } from './figure.ts';
+import { below, isNode, wrapperOf } from './wrappers.ts';
 
 interface SessionFacts {
   id: string;
@@ -60,6 +61,38 @@ export async function benchCrash(sessions: number): Promise<Figure[]> {
       delays.push(Number(crashed.heardAt - killedAt) / 1e6);
     }
     return [figureOf('kill → CRASHED at an SSE client', delays, { target: { at: 'p95', atMost: 250 } })];
+  } finally {
+    await dispose();
+  }
+}
+
+/** From SIGSTOP of an agent in its turn to its flag UNRESPONSIVE at an SSE client. */
+export async function benchHang(sessions: number): Promise<Figure[]> {
+  const { instance, events, addTasks, dispose } = await openBenchCrew(sessions, 0);
+  try {
+    await addTasks(sessions);
+    const living = await instance.until(
+      'all sessions at work',
+      async () => {
+        const all = await listSessions(instance);
+        return all.length >= sessions && all.every((one) => one.state === 'RUNNING' && one.pid !== null) && all;
+      },
+      60_000 + sessions * 3_000,
+    );
+    await sleep(3_000); // their first turns have begun, and they have answered a ping
+    const delays: number[] = [];
+    for (const { id } of living.slice(0, 10)) {
+      const stopped = below(wrapperOf(instance.home, id)).filter(isNode);
+      const hungAt = process.hrtime.bigint();
+      for (const pid of stopped) process.kill(pid, 'SIGSTOP');
+      const flagged = await events.wait(
+        ({ kind, subject, facts }) =>
+          kind === 'session.flagged' && subject.id === id && facts.flag === 'unresponsive' && facts.on === true,
+      );
+      delays.push(Number(flagged.heardAt - hungAt) / 1e6);
+      for (const pid of stopped) process.kill(pid, 'SIGCONT');
+    }
+    return [figureOf('hang → UNRESPONSIVE at an SSE client', delays, { target: { at: 'p95', atMost: 3_000 } })];
   } finally {
     await dispose();
   }

@@ -44,7 +44,7 @@ const missing = postgresMissing();
 const dialects = ['sqlite', ...(missing === undefined ? ['postgres'] : [])];
 
 it.each(dialects)(
-  'a machine that slept an hour ends no session: hung and starting agents get the time that they had left (decision 4, field cases 67 and 73), on %s',
+  'a machine that slept an hour ends no session: hung and starting agents get the time that they had left (sessions decision 4, sessions cases 67 and 73), on %s',
   async (dialect) => {
     const settings = { hungTimeoutMs: 60_000, firstLivenessTimeoutMs: 60_000 };
     const world = await clockedWorld({ ...brief, settings }, dialect);
@@ -68,7 +68,7 @@ it('a clock that was set back an hour keeps no timer from running (S-29)', async
   expect((await world.inState(id, 'START_FAILED')).reason).toBe('first_liveness_timeout');
 });
 
-it('a server that was down for an hour ends no session that had begun: timers go on from their stored times (S-48)', async () => {
+it('a server that was down for an hour ends no session that had begun: timers go on from their stored times (S-48, sessions case 14)', async () => {
   const world = await clockedWorld({ ...brief, settings: { startDetectionTimeoutMs: 60_000 } });
   const id = await world.start('works-before-open');
   const before = await world.when(id, (row) => row.process === 'live', 'the process');
@@ -80,7 +80,7 @@ it('a server that was down for an hour ends no session that had begun: timers go
   expect(after.launched_at! - before.launched_at!).toBeGreaterThan(hour - 5_000);
 });
 
-it('a flag that the last server left raised is lowered by an agent that answers, and holds for one that does not (S-48, field case 50)', async () => {
+it('a flag that the last server left raised is lowered by an agent that answers, and holds for one that does not (S-48, sessions case 50)', async () => {
   const world = await clockedWorld({ ...brief, settings: { hungTimeoutMs: 3_000 } });
   const ids = [await world.start('works-silently', 'PD-1'), await world.start('hangs', 'PD-2')];
   const [lively] = await Promise.all([

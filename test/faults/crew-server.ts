@@ -1,5 +1,5 @@
-// A server's part for the fault test of supervision: keeps a crew of fake agents busy with questions and answers each one at
-// once, until it is killed. Arguments: folder, number of sessions, `work` or `drain` (starts nothing, ends everything).
+// A server's part for the fault test of supervision: keeps a crew of fake agents busy with questions and answers each one after
+// a while, so that there are always some open, until it is killed. Arguments: folder, number of sessions, `work` or `drain` (starts nothing, ends everything).
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -18,6 +18,8 @@ import {
 import { openSqlite } from '../../src/store/index.ts';
 import { fakeAgent, fakeProfile } from '../agents/agent-world.ts';
 
+/** How long the human thinks about a question. */
+const thinkMs = 400;
 const [folder = '', count = '1', mode = 'work'] = process.argv.slice(2);
 const store = await openSqlite(join(folder, 'chantier.db'));
 const actor = systemActor('crew');
@@ -58,9 +60,11 @@ if (mode === 'work') {
 }
 process.stdout.write('ready\n');
 
-/** Answers every open question with its own id, under a key that names it. */
+/** Answers open questions with their own ids, under keys that name them. */
 async function answerAll(): Promise<void> {
-  for (const { work_key: workKey, escalation_id: id } of await listEscalations(store.read))
+  const open = await listEscalations(store.read);
+  const ripe = mode === 'drain' ? open : open.filter((each) => Date.now() - Date.parse(each.created_at) >= thinkMs);
+  for (const { work_key: workKey, escalation_id: id } of ripe)
     await executeCommand(ctx, broker, caller, 'respond', { workKey, text: `answer-${id}`, key: id, escalationId: id });
 }
 
@@ -69,7 +73,7 @@ async function isIdle(): Promise<boolean> {
   return sessions.every((each) => each.state === 'RUNNING' && !each.working.value && each.queued_prompts === 0);
 }
 
-const drainUntil = Date.now() + 15_000;
+const drainUntil = Date.now() + 60_000;
 for (;;) {
   await answerAll();
   await new Promise((resolve) => setTimeout(resolve, 20));

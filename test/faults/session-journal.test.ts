@@ -11,7 +11,7 @@ import { supervisedWorld } from '../../src/sessions/supervisor/testing.ts';
 
 const megabyte = 1024 * 1024;
 
-it('a journal that grows for weeks does not fill the disk: what is old is freed, and adoption and transcript go on over the holes (decision 2, field case 68)', async () => {
+it('a journal that grows for weeks does not fill the disk: what is old is freed, and adoption and transcript go on over the holes (sessions decision 2, sessions case 68)', async () => {
   const world = await supervisedWorld({
     firstPrompt: 'flood',
     settings: { journalKeepBytes: 4 * megabyte, cycleMs: 1_000 },

@@ -8,10 +8,13 @@ import type { Readable } from 'node:stream';
 import { expect, it, onTestFinished } from 'vitest';
 
 import { findRunProcesses, isAlive, type ProcessIdentity, runMarker } from '../../src/sessions/host/index.ts';
-import { openSqlite, type Store } from '../../src/store/index.ts';
+import type { AppContext } from '../../src/app/index.ts';
+import { findInvariantFaults } from '../../src/app/instance/invariants.ts';
+import { openSqlite, type Store, verifyStore } from '../../src/store/index.ts';
 
-const sessions = 6;
-const rounds = process.env.CHANTIER_TEST_FULL === '1' ? 200 : 20;
+const sessions = 20;
+const rounds = process.env.CHANTIER_TEST_FULL === '1' ? 1_000 : 20;
+const victims = ['agent', 'wrapper', 'feeder', 'appender', 'ring', 'none'];
 const program = join(import.meta.dirname, 'crew-server.ts');
 
 /** A small generator of its own, so that a printed seed repeats the same kills. */
@@ -75,6 +78,14 @@ function answersHeard(folder: string): Map<string, number> {
   return heard;
 }
 
+/** Questions that wait for their human while no server runs. */
+async function countOpen(folder: string): Promise<number> {
+  const store = await openSqlite(join(folder, 'chantier.db'));
+  const open = await store.read.selectFrom('escalation').select('id').where('status', '=', 'OPEN').execute();
+  await store.close();
+  return open.length;
+}
+
 async function checkInvariants(
   folder: string,
   store: Store,
@@ -99,6 +110,8 @@ async function checkInvariants(
   }
   const open = await store.read.selectFrom('decision_request').selectAll().where('state', '=', 'open').execute();
   expect(open).toEqual([]);
+  expect(await findInvariantFaults({ store } as AppContext)).toEqual([]);
+  expect((await verifyStore(store)).ok).toBe(true);
   return {
     questions: questions.length,
     delivered: questions.filter((each) => each.delivery === 'delivered').length,
@@ -106,36 +119,43 @@ async function checkInvariants(
   };
 }
 
-it(`kill -9 of server, agents, wrappers and feeders at random, ${rounds} rounds: no question lost or answered twice, no orphan`, async () => {
-  const seed = Number(process.env.CHANTIER_TEST_SEED ?? Date.now() % 1_000_000);
-  const random = createRandom(seed);
-  const folder = mkdtempSync(join(tmpdir(), 'chantier-crew-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  for (let round = 0; round < rounds; round += 1) {
-    const { server, next } = startServer(folder, 'work');
-    onTestFinished(() => void server.kill('SIGKILL'));
-    if (round % 4 !== 3) await next();
-    await new Promise((resolve) => setTimeout(resolve, 300 + random(1_500)));
-    const part = ['agent', 'wrapper', 'feeder', 'none'][random(4)] ?? 'none';
-    if (part !== 'none') {
-      const pids = partsOf(folder, part);
-      const victim = pids[random(Math.max(1, pids.length))];
-      if (victim !== undefined) killQuietly(victim);
-      await new Promise((resolve) => setTimeout(resolve, random(200)));
+it(
+  `kill -9 of server, agents, wrappers, feeders and appenders at random under ${sessions} sessions with open questions, ${rounds} rounds: no question lost or answered twice, no orphan, doctor --deep clean (sessions decision 6, sessions cases 65 and 75)`,
+  async () => {
+    const seed = Number(process.env.CHANTIER_TEST_SEED ?? Date.now() % 1_000_000);
+    const random = createRandom(seed);
+    const folder = mkdtempSync(join(tmpdir(), 'chantier-crew-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    let openAtKill = 0;
+    for (let round = 0; round < rounds; round += 1) {
+      const { server, next } = startServer(folder, 'work');
+      onTestFinished(() => void server.kill('SIGKILL'));
+      if (round % 4 !== 3) await next();
+      await new Promise((resolve) => setTimeout(resolve, 300 + random(1_500)));
+      const part = victims[random(victims.length)] ?? 'none';
+      if (part !== 'none') {
+        const pids = partsOf(folder, part);
+        const victim = pids[random(Math.max(1, pids.length))];
+        if (victim !== undefined) killQuietly(victim);
+        await new Promise((resolve) => setTimeout(resolve, random(200)));
+      }
+      const ended = new Promise((resolve) => server.once('exit', resolve));
+      server.kill('SIGKILL');
+      await ended;
+      openAtKill += await countOpen(folder);
     }
+    const { server, next } = startServer(folder, 'drain');
     const ended = new Promise((resolve) => server.once('exit', resolve));
-    server.kill('SIGKILL');
+    expect(await next()).toBe('ready');
+    const stopped = JSON.parse(await next()) as { isGone: boolean }[];
+    expect(stopped.every((each) => each.isGone)).toBe(true);
     await ended;
-  }
-  const { server, next } = startServer(folder, 'drain');
-  const ended = new Promise((resolve) => server.once('exit', resolve));
-  expect(await next()).toBe('ready');
-  const stopped = JSON.parse(await next()) as { isGone: boolean }[];
-  expect(stopped.every((each) => each.isGone)).toBe(true);
-  await ended;
-  const store = await openSqlite(join(folder, 'chantier.db'));
-  onTestFinished(() => store.close());
-  const figures = await checkInvariants(folder, store);
-  console.log(`seed ${seed}: ${JSON.stringify({ rounds, ...figures })}`);
-  expect(figures.delivered).toBeGreaterThan(rounds);
-}, 600_000);
+    const store = await openSqlite(join(folder, 'chantier.db'));
+    onTestFinished(() => store.close());
+    const figures = { ...(await checkInvariants(folder, store)), openAtKill };
+    console.log(`seed ${seed}: ${JSON.stringify({ rounds, ...figures })}`);
+    expect(figures.delivered).toBeGreaterThan(rounds);
+    expect(figures.openAtKill).toBeGreaterThan(rounds);
+  },
+  rounds * 30_000,
+);

@@ -1,5 +1,6 @@
 import { verifyStore } from '../../store/index.ts';
 import { listAgents } from '../../ledger/index.ts';
+import { canPunchHoles, findOwnScope } from '../../sessions/index.ts';
 import type { DoctorReport } from '../../wire/index.ts';
 import type { AppContext } from '../context.ts';
 import { whyNothingStarts } from '../dispatch/dispatch-tasks.ts';
@@ -18,6 +19,8 @@ export async function examine(ctx: AppContext, options: { deep: boolean }): Prom
     gitCheck(ctx),
     ...sandboxChecks(ctx),
     await spaceCheck(ctx),
+    await journalCheck(ctx),
+    await scopeCheck(),
     await startCheck(ctx),
     await agentCheck(ctx),
     ...(await eachAgent(ctx)),
@@ -56,6 +59,30 @@ async function spaceCheck(ctx: AppContext): Promise<Check> {
     status: isLow ? 'warn' : 'ok',
     message: `${(freeBytes / 1024 ** 3).toFixed(1)} GiB free at ${path}`,
     cure: isLow ? 'Free some space: below `disk.minFree` nothing is started, and a full disk stops everything.' : null,
+  };
+}
+
+async function journalCheck(ctx: AppContext): Promise<Check> {
+  const canFree = await canPunchHoles(ctx.paths.home);
+  return {
+    name: 'journals',
+    status: 'ok',
+    message: canFree
+      ? 'old parts of long journals are freed (sessions.journalKeep)'
+      : 'old parts of long journals cannot be freed here: no fallocate (util-linux), or a file system without holes',
+    cure: null,
+  };
+}
+
+async function scopeCheck(): Promise<Check> {
+  const scope = await findOwnScope();
+  return {
+    name: 'scopes',
+    status: 'ok',
+    message: scope
+      ? 'each agent has a systemd scope of its own'
+      : 'agents get no systemd scope of their own here; a log-out ends them where it ends everything of its user',
+    cure: null,
   };
 }
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 
 import { type Command, Option } from 'commander';
 
-import { awaitReady, refuseInsideAgent, startDetached } from '../autostart.ts';
+import { awaitReady, isReady, refuseInsideAgent, startDetached } from '../autostart.ts';
 import type { CliContext, CommonOptions } from '../context.ts';
 import { ensureOperator } from '../first-run.ts';
 import { failWith, type Outcome } from '../outcome.ts';
@@ -17,6 +17,8 @@ interface UpOptions extends CommonOptions {
   detach?: boolean;
   /** Serve without the questions of the first run; how other verbs start the server. */
   serve?: boolean;
+  installService?: boolean;
+  uninstallService?: boolean;
 }
 
 export function define(command: Command, context: CliContext): void {
@@ -24,11 +26,18 @@ export function define(command: Command, context: CliContext): void {
     .option('--port <n>', 'TCP port on 127.0.0.1 (default 4747; 0 takes a free one)')
     .option('--database <url>', 'PostgreSQL instead of the embedded store')
     .option('--detach', 'Go on in the background')
+    .option('--install-service', 'Write a systemd user unit for this home and start nothing')
+    .option('--uninstall-service', 'Remove that unit again')
     .option('--passphrase-fd <n>', 'First run: read the new passphrase from this open file descriptor')
     .option('--operator <name>', 'First run: name of the operator')
     .addOption(new Option('--serve').hideHelp());
   context.action(command, async ({ options }) => {
     refuseInsideAgent(context.io.env);
+    if (options.installService === true || options.uninstallService === true) {
+      const { installService, uninstallService } = await import('../service-unit.ts');
+      const change = options.installService === true ? installService : uninstallService;
+      return change(context.paths, context.io.env);
+    }
     const given = checkPort(options);
     return given.detach ? upDetached(context, given) : upHere(context, given);
   });
@@ -65,12 +74,15 @@ async function upHere(context: CliContext, options: UpOptions): Promise<Outcome>
     ...(options.port === undefined ? {} : { port: Number(options.port) }),
     ...(options.database === undefined ? {} : { databaseUrl: options.database }),
   });
+  const { notifyService } = await import('../notify-service.ts');
+  const stopNotices = notifyService(context.io.env, () => isReady(context.paths));
   try {
     if (!options.serve) await ensureOperator(context, options);
     context.io.err(`Chantier ${version} at ${served.url}. Ctrl-C ends the server; agents go on.\n`);
     const interrupted = context.io.signal.aborted ? Promise.resolve() : once(context.io.signal, 'abort');
     await Promise.race([interrupted, served.ended]);
   } finally {
+    stopNotices();
     await served.stop();
     lock.release();
   }

@@ -199,7 +199,7 @@ eachStore((_dialect, open) => {
     }
   });
 
-  it('a repeated answer is given once, under the same key with other words it is a conflict (S-18, S-21)', async () => {
+  it('a repeated answer is given once, under the same key with other words it is a conflict (S-18, S-21, field case 75)', async () => {
     const world = await setup();
     const holder = await world.running('PD-1');
     await world.ask(holder, 'first?');

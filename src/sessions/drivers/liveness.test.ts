@@ -11,7 +11,7 @@ afterEach(() => world.close());
 
 const quick = { pingInTurnMs: 200, pingIdleMs: 400, unresponsiveAfterMs: 500 };
 
-test('an agent whose event loop is blocked is unresponsive, never dead', async () => {
+test('an agent whose event loop is blocked is unresponsive, never dead by a probe (field case 3)', async () => {
   const { link, witness } = await world.open('hangs', { pace: quick });
   await witness.until(() => link.snapshot().phase === 'open', 'the opening');
   mustOk(await link.prompt('p1', 'go'));

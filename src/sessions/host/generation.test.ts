@@ -35,6 +35,14 @@ function until(generation: Generation, isTrue: () => boolean, withinMs = 10_000)
 
 const lines = (path: string): string[] => readFileSync(path, 'utf8').split('\n').slice(0, -1);
 
+test('pid and start time stand in the file before the agent does anything at all (field case 13)', async () => {
+  const generation = await world.start(plainCommand(['/bin/sh', '-c', 'cat "$0"/*/1/pid; echo $$', world.folder]));
+  await until(generation, () => lines(generation.files.journal).length === 2);
+  const [record = '', own] = lines(generation.files.journal);
+  expect(JSON.parse(record)).toEqual(generation.record());
+  expect(generation.record()!.agent).toMatchObject({ pid: Number(own), startTime: expect.any(Number) });
+});
+
 test('starts an agent with exactly the given environment, umask 077 and no descriptor of the server (design 4)', async () => {
   const generation = await world.start(fakeAgent('prints-lines', { ONLY: "it's this" }));
   await until(generation, () => generation.journalSize() > 0);

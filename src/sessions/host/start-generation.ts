@@ -1,5 +1,5 @@
-import { spawn } from 'node:child_process';
-import { accessSync, constants, statSync } from 'node:fs';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 
@@ -11,6 +11,7 @@ import { filesOf, generationVersion, runMarker } from './generation-files.ts';
 import type { BirthRecord, GenerationFiles } from './generation-files.ts';
 import { openGeneration } from './generation.ts';
 import type { Generation } from './generation.ts';
+import { commandInScope, findOwnScope, type OwnScope } from './own-scope.ts';
 import { buildWrapperScript } from './wrapper-script.ts';
 
 /** What is started. */
@@ -23,6 +24,8 @@ export interface GenerationSpec {
   /** From `Sandbox.wrap`; its environment is the whole environment, its files are opened before the agent is executed. */
   command: WrappedCommand;
   clock?: Clock;
+  /** Default: what the machine has. */
+  scope?: OwnScope;
 }
 
 /** Where the files of a generation lie. */
@@ -56,7 +59,9 @@ export async function startGeneration(spec: GenerationSpec): Promise<Result<Gene
   const files = filesOf(folder);
   const clock = spec.clock ?? systemClock;
   await writeFiles(files, run, clock.now(), spec.command);
-  await spawnWrapper(files, { ...spec.command.env, [runMarkerName]: run });
+  const env = { ...spec.command.env, [runMarkerName]: run };
+  const scope = spec.scope ?? (await findOwnScope());
+  await (scope ? spawnInScope(scope, files, run, env) : spawnWrapper(['/bin/sh', files.script], env));
   return openGeneration(folder, { clock });
 }
 
@@ -81,14 +86,31 @@ async function writeFiles(files: GenerationFiles, run: string, nowMs: number, co
   for (const path of [files.inbox, files.journal]) await writeFile(path, '', { mode, flag: 'a' });
 }
 
+/**
+ * In a scope of its own, where systemd makes one. `systemd-run` becomes the wrapper; when it fails instead (its manager went
+ * away), nothing has been started, and the wrapper is started without it.
+ */
+async function spawnInScope(
+  scope: OwnScope,
+  files: GenerationFiles,
+  run: string,
+  env: Record<string, string>,
+): Promise<void> {
+  const wrapper = await spawnWrapper(commandInScope(scope, run, files.script), { ...env, ...scope.env });
+  wrapper.once('exit', (code) => {
+    const hasStarted = existsSync(files.pid) || existsSync(`${files.folder}/stdin`);
+    if (code !== 0 && code !== null && !hasStarted) spawnWrapper(['/bin/sh', files.script], env).catch(() => undefined); // START_FAILED tells it
+  });
+}
+
 /** A session of its own (setsid), no descriptor but /dev/null, nothing of our environment. */
-function spawnWrapper(files: GenerationFiles, env: Record<string, string>): Promise<void> {
-  const wrapper = spawn('/bin/sh', [files.script], { cwd: '/', env, detached: true, stdio: 'ignore' });
+function spawnWrapper([program = '', ...args]: string[], env: Record<string, string>): Promise<ChildProcess> {
+  const wrapper = spawn(program, args, { cwd: '/', env, detached: true, stdio: 'ignore' });
   wrapper.unref();
   return new Promise((resolve, reject) => {
-    wrapper.once('spawn', resolve);
+    wrapper.once('spawn', () => resolve(wrapper));
     wrapper.once('error', (cause) =>
-      reject(new Fault('spawn_failed', '/bin/sh could not be started', { retryable: true, cause })),
+      reject(new Fault('spawn_failed', `${program} could not be started`, { retryable: true, cause })),
     );
   });
 }

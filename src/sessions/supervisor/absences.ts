@@ -1,5 +1,5 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 import type { SessionContext } from '../ports.ts';
 
@@ -23,7 +23,8 @@ export interface Absences {
  */
 export function createAbsences(ctx: SessionContext, options: { sessionsFolder: string; tickMs: number }): Absences {
   const { clock } = ctx.store;
-  const file = join(options.sessionsFolder, 'last-look');
+  const folder = dirname(options.sessionsFolder);
+  const file = join(folder, 'last-look');
   let lastLook: number | undefined;
 
   async function missed(from: number, to: number): Promise<void> {
@@ -31,17 +32,22 @@ export function createAbsences(ctx: SessionContext, options: { sessionsFolder: s
     if (to - from >= absenceMs + options.tickMs) await moveOn(ctx, from, to);
   }
 
+  /** A note that a full disk does not take costs precision and nothing else. */
   async function note(): Promise<void> {
-    await mkdir(options.sessionsFolder, { recursive: true, mode: 0o700 });
-    await writeFile(`${file}.new`, String(clock.now()), { mode: 0o600 });
-    await rename(`${file}.new`, file);
+    try {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await writeFile(`${file}.new`, String(clock.now()), { mode: 0o600 });
+      await rename(`${file}.new`, file);
+    } catch {
+      // The next server counts from the last one that could be written.
+    }
   }
 
   return {
     async begin() {
       const noted = Number(await readFile(file, 'utf8').catch(() => Number.NaN));
       lastLook = clock.now();
-      if (Number.isFinite(noted)) await missed(noted, lastLook);
+      if (noted > 0) await missed(noted, lastLook);
       await note();
     },
     async look() {

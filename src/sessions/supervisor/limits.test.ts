@@ -50,7 +50,7 @@ async function setup(words: string) {
   };
 }
 
-it('a provider limit pauses with a flag, ends the generation on purpose, and the same conversation goes on afterwards (design 7)', async () => {
+it('a provider limit pauses with a flag, ends the generation on purpose, and the same conversation goes on afterwards (design 7, field case 74)', async () => {
   const { world, limited, lift, pass } = await setup('You have reached your usage limit; try again in 90 s');
   const [id = ''] = await limited(1);
   const paused = await world.row(id);

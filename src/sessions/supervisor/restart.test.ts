@@ -11,7 +11,7 @@ import { supervisedWorld } from './testing.ts';
 
 const brief = { firstPrompt: 'Do the work.' };
 
-it('a stopped supervisor leaves its agents alone; the next one adopts them: same pid, question answered, nothing twice (S-47, S-48)', async () => {
+it('a stopped supervisor leaves its agents alone; the next one adopts them: same pid, question answered, nothing twice, no other address (S-47, S-48, field cases 18 and 65)', async () => {
   const world = await supervisedWorld(brief);
   const id = await world.start('asks-question');
   const before = await world.inState(id, 'ESCALATED');
@@ -40,7 +40,7 @@ it('an answer given while no server supervises is appended by the next one (deci
   expect(page.session_id).toBe(id);
 });
 
-it('an agent that dies while no server looks is CRASHED at the next start', async () => {
+it('an agent that dies while no server looks is CRASHED at the next start, not idle for ever (field case 5)', async () => {
   const world = await supervisedWorld(brief);
   const id = await world.start('works-silently');
   const row = await world.when(id, (each) => each.turn_open === 1 && each.pid !== null, 'an open turn');

@@ -138,7 +138,7 @@ it('hangs in a turn: UNRESPONSIVE is a flag, then CRASHED as hung (decision 4)',
   expect(world.pids(over)).toEqual([]);
 });
 
-it('works without a word: STALLED is a flag, the agent is told once, the second time CRASHED as stalled (design 7, field cases 34 and 40)', async () => {
+it('works without a word: STALLED is a flag, the agent is told once, the second time CRASHED as stalled (design 7, field cases 15, 34 and 40)', async () => {
   const world = await supervisedWorld({ ...brief, settings: { stallTimeoutMs: 600, hungTimeoutMs: 60_000 } });
   const id = await world.start('works-silently');
   expect((await world.inState(id, 'CRASHED')).reason).toBe('stalled');

@@ -68,7 +68,7 @@ export async function startSupervisor(ctx: SessionContext, options: SupervisorOp
       await finishStops(state).catch((error: unknown) => state.onFault(error));
       state.deaths.stop();
       state.broker.stop();
-      await state.absences.note().catch((error: unknown) => state.onFault(error));
+      await state.absences.note();
       await state.loop.stop();
       await Promise.all([...state.sessions.values()].map(({ link }) => link.detach()));
       state.sessions.clear();

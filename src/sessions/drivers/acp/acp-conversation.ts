@@ -27,6 +27,7 @@ import {
 
 /** How much of a line is looked at to pass it over. */
 const headBytes = 400;
+const openingBrace = 0x7b;
 /** Updates that change nothing once their events are applied. */
 const inertKinds =
   /"sessionUpdate":"(?:agent_message_chunk|agent_thought_chunk|user_message_chunk|tool_call|usage_update)/;
@@ -144,9 +145,9 @@ export class AcpConversation implements Conversation<RpcFrame> {
     return head.includes('"method":"session/update"') && inertKinds.test(head);
   }
 
-  /** Answers to pings too, or one a second would keep everything between them. */
+  /** What is no frame, and answers to pings too, or one a second would keep everything between them. */
   isSpent(line: Buffer): boolean {
-    if (this.isInert(line)) return true;
+    if (this.isInert(line) || line[0] !== openingBrace) return true;
     if (line.length > headBytes) return false;
     const frame = parseFrame(line);
     return frame.kind === 'error' && frame.error.code === methodNotFound;
