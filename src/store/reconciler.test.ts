@@ -83,6 +83,26 @@ eachStore((dialect, open) => {
     expect(passes).toBe(3);
   });
 
+  it('looks anew when the clock was set back: what was planned by the old one would come late by as much', async () => {
+    const { store, clock } = await open();
+    const passes: number[] = [];
+    const reconciler = start(store, {
+      list: async () => ['a'],
+      pass: async () => {
+        passes.push(clock.now());
+        return lookAgainIn(60_000);
+      },
+    });
+    await reconciler.settle();
+    clock.advance(-86_400_000);
+    await reconciler.settle();
+    await reconciler.settle();
+    expect(passes).toHaveLength(2);
+    clock.advance(60_000);
+    await reconciler.settle();
+    expect(passes).toHaveLength(3);
+  });
+
   it('looks at what rests when all are woken, but what fails keeps its back-off', async () => {
     const { store, clock } = await open();
     const passes: string[] = [];

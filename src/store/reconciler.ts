@@ -181,6 +181,9 @@ export function startReconciler(store: Store, options: ReconcilerOptions): Recon
     for (const id of listed) {
       const known = ids.get(id);
       if (!known) wakeId(id);
+      // The clock was set back: what it planned before would come too late by as much.
+      else if (!known.running && !known.gaveUp && known.endedAt > clock.now())
+        Object.assign(known, { dueAt: clock.now(), endedAt: clock.now() });
       // One that rests is looked at when all were woken since; what fails keeps its back-off.
       else if (!known.running && !known.gaveUp && known.failures === 0 && wakes > known.wakesAtEnd)
         known.dueAt = Math.min(known.dueAt, Math.max(clock.now(), known.endedAt + leastRestMs));
