@@ -88,6 +88,7 @@ async function serveOver(
     bridge: bridgeOf(paths),
     carried: carryIn({ operatorHome, env, npmrcFile: join(workRoot, 'npmrc') }),
     operatorHome,
+    telegramToken: env.CHANTIER_TELEGRAM_TOKEN,
   });
   const access = createAccess({
     store,

@@ -38,6 +38,9 @@ import type {
   NewJob,
   NewProject,
   NewTask,
+  NotifyTestView,
+  NotifyView,
+  OwnerView,
   Page,
   PageQuery,
   PeerView,
@@ -74,6 +77,7 @@ import type {
   VerdictRequest,
   WatchedHookRequest,
   WatchedOutcomeView,
+  WebhookSetup,
 } from '../wire/index.ts';
 import type { Caller } from './caller.ts';
 
@@ -97,6 +101,7 @@ export interface App {
   review: ReviewUseCases;
   repositories: RepositoryUseCases;
   instance: InstanceUseCases;
+  notify: NotifyUseCases;
   agentSide: AgentSideUseCases;
   watched: WatchedUseCases;
 }
@@ -233,6 +238,20 @@ export interface InstanceUseCases {
   metrics(): Promise<
     readonly { name: string; help: string; samples: readonly { labels?: Record<string, string>; value: number }[] }[]
   >;
+}
+
+/** Ways to the human outside of the console. Setting one up takes fresh proof: owner list, token and address are credentials. */
+export interface NotifyUseCases {
+  show(caller: Caller): Answer<NotifyView>;
+  setTelegram(caller: Caller, token: string): Answer<NotifyView>;
+  removeTelegram(caller: Caller): Answer<{ removed: boolean }>;
+  setWebhook(caller: Caller, setup: WebhookSetup): Answer<NotifyView>;
+  removeWebhook(caller: Caller): Answer<{ removed: boolean }>;
+  /** `operator`: whom the Telegram user decides as; default the caller. */
+  addOwner(caller: Caller, telegramId: string, operator?: string): Answer<OwnerView>;
+  removeOwner(caller: Caller, telegramId: string): Answer<{ removed: boolean }>;
+  /** Sends one message to each receiver at once. */
+  test(caller: Caller): Answer<NotifyTestView>;
 }
 
 /** What agents call. `caller.actor` is the session of the token, its generation included; a stale generation is refused. */

@@ -8,6 +8,7 @@ import type { Store } from '../store/index.ts';
 import type { MachineWatch } from './dispatch/watch-machine.ts';
 import type { Halt } from './instance/halt.ts';
 import type { OwnTools } from './launch/own-tools.ts';
+import type { Credentials } from './notify/credentials.ts';
 
 /** What the use cases of `app` work with; made once by `createApp`. */
 export interface AppContext {
@@ -20,6 +21,8 @@ export interface AppContext {
   readonly sessions: SessionContext;
   readonly broker: Broker;
   readonly halt: Halt;
+  /** Secrets of the channels to the human. */
+  readonly credentials: Credentials;
   readonly log: Logger;
   readonly version: string;
   readonly nodeId: string;

@@ -27,6 +27,9 @@ import { afterLandingEffect, followLanding } from './landing/after-landing.ts';
 import { startBaseWatch } from './landing/watch-bases.ts';
 import { releaseHeldCall } from './launch/judge-permission.ts';
 import { createSessionPorts, turnEndedEffect } from './launch/session-ports.ts';
+import { openCredentials } from './notify/credentials.ts';
+import { createNotifying, type Notifying } from './notify/start-notifying.ts';
+import { notifyUseCases } from './notify/use-cases.ts';
 import { repositoryUseCases } from './repositories/use-cases.ts';
 import { startReviewCycle } from './review/advance-pull-request.ts';
 import { reviewUseCases } from './review/use-cases.ts';
@@ -37,7 +40,10 @@ import { watchedUseCases } from './watched/use-cases.ts';
 import { workUseCases } from './work/use-cases.ts';
 
 /** What the composition root hands over; the rest of the context is made here. */
-export type AppParts = Omit<AppContext, 'sessions' | 'broker' | 'halt'>;
+export type AppParts = Omit<AppContext, 'sessions' | 'broker' | 'halt' | 'credentials'> & {
+  /** Token of the Telegram bot from the environment; goes before the file. */
+  telegramToken?: string | undefined;
+};
 
 /** The use cases and the services behind them. */
 export interface RunningApp {
@@ -50,7 +56,7 @@ export interface RunningApp {
 }
 
 /** Builds `app` over an open store: contexts, use cases, services. Nothing runs before `start`. */
-export async function createApp(parts: AppParts): Promise<RunningApp> {
+export async function createApp({ telegramToken, ...parts }: AppParts): Promise<RunningApp> {
   const { store } = parts;
   let context: AppContext | undefined;
   const ctx = (): AppContext => {
@@ -63,8 +69,15 @@ export async function createApp(parts: AppParts): Promise<RunningApp> {
     settings: () => sessionSettings(parts.config),
     nodeId: parts.nodeId,
   };
-  context = { ...parts, sessions, broker: createBroker(store, systemActor('supervisor')), halt: await openHalt(store) };
-  const services = createServices(context);
+  context = {
+    ...parts,
+    sessions,
+    broker: createBroker(store, systemActor('supervisor')),
+    halt: await openHalt(store),
+    credentials: openCredentials(parts.paths, telegramToken),
+  };
+  const notifying = createNotifying(context, () => app);
+  const services = createServices(context, notifying);
   const app: App = {
     work: workUseCases(context),
     sessions: sessionUseCases(context, createStopEverything(context, services.supervisor)),
@@ -73,6 +86,7 @@ export async function createApp(parts: AppParts): Promise<RunningApp> {
     review: reviewUseCases(context),
     repositories: repositoryUseCases(context),
     instance: instanceUseCases(context, prepareDown(context, services.supervisor)),
+    notify: notifyUseCases(context),
     agentSide: agentSideUseCases(context),
     watched: watchedUseCases(context),
   };
@@ -86,7 +100,7 @@ interface Services {
 }
 
 /** The services in the order in which they start. */
-function createServices(ctx: AppContext): Services {
+function createServices(ctx: AppContext, notifying: Notifying): Services {
   let supervisor: Supervisor | undefined;
   let effects: EffectExecutor | undefined;
   const loops: Reconciler[] = [];
@@ -111,9 +125,11 @@ function createServices(ctx: AppContext): Services {
       ends.push(() => void housekeeping.stop());
       loops.push(startDispatcher(ctx), startReviewCycle(ctx), startBaseWatch(ctx), startExpiry(ctx));
       loops.push(startRetention(ctx), startWatchSweep(ctx));
+      notifying.start();
     },
     async stop() {
       for (const end of ends.splice(0)) end();
+      await notifying.stop();
       await Promise.all(loops.splice(0).map((loop) => loop.stop()));
       await effects?.stop();
       effects = undefined;

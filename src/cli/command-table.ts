@@ -43,6 +43,11 @@ export const commands = {
     load: () => import('./commands/doctor.ts'),
   },
   config: { group: 'Instance', summary: 'Show and change settings', load: () => import('./commands/config.ts') },
+  notify: {
+    group: 'Instance',
+    summary: 'Set up and test the ways to your phone',
+    load: () => import('./commands/notify.ts'),
+  },
   user: { group: 'Instance', summary: 'List and add operators and viewers', load: () => import('./commands/user.ts') },
   events: { group: 'Instance', summary: 'Show the event log', load: () => import('./commands/events.ts') },
   backup: { group: 'Instance', summary: 'Write a backup', load: () => import('./commands/backup.ts') },

@@ -9,6 +9,7 @@ import { addRoute, type Api } from './route.ts';
 import { addAccessRoutes } from './routes/access.ts';
 import { addAgentSideRoutes } from './routes/agent-side.ts';
 import { addDecisionRoutes } from './routes/decisions.ts';
+import { addNotifyRoutes } from './routes/notify.ts';
 import { addEventRoutes } from './routes/events.ts';
 import { addHealthRoutes, addInstanceRoutes } from './routes/instance.ts';
 import { addRepositoryRoutes } from './routes/repositories.ts';
@@ -35,6 +36,7 @@ export function buildApi(
   addWorkRoutes(api, parts);
   addSessionRoutes(api, parts);
   addDecisionRoutes(api, parts);
+  addNotifyRoutes(api, parts);
   addReviewRoutes(api, parts);
   addRepositoryRoutes(api, parts);
   addInstanceRoutes(api, parts);

@@ -94,6 +94,17 @@ export {
   settingChange,
   settingView,
 } from './instance.ts';
+export type { ChannelView, NotifyTestView, NotifyView, OwnerView, WebhookSetup } from './notify.ts';
+export {
+  channelView,
+  notifyTestView,
+  notifyView,
+  ownerSetup,
+  ownerView,
+  removedView,
+  telegramSetup,
+  webhookSetup,
+} from './notify.ts';
 export type { Problem } from './problem.ts';
 export { problem } from './problem.ts';
 export type { DetectRequest, DetectionView, RegisterRequest, RepositoryView, TrustRequest } from './repositories.ts';
@@ -214,7 +225,7 @@ export {
 export type { HookOrderView, WatchedHookRequest, WatchedOutcomeView, WatchedSessionView } from './watched.ts';
 export { hookOrder, watchedHook, watchedOutcome, watchedSessionView, watchedWaitQuery } from './watched.ts';
 export type { PrincipalKind, Right, RightVerdict, RouteName } from './rights.ts';
-export { isMutation, judgeRight, principalKinds, rightOf, rights } from './rights.ts';
+export { isMutation, judgeRight, phoneVerdicts, principalKinds, rightOf, rights } from './rights.ts';
 export type {
   HandbackRequest,
   HandedBackView,

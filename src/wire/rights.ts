@@ -112,6 +112,14 @@ export const rights = {
   'PUT /api/instance/shutdown': operate,
   'GET /api/settings': read,
   'PUT /api/settings/{setting}': { who: humans, proof: 'by-data' },
+  'GET /api/notify': operate,
+  'PUT /api/notify/telegram': { ...decideAnew, withoutKey: true },
+  'DELETE /api/notify/telegram': { ...decide, withoutKey: true },
+  'PUT /api/notify/webhook': { ...decideAnew, withoutKey: true },
+  'DELETE /api/notify/webhook': { ...decide, withoutKey: true },
+  'PUT /api/notify/owners/{telegramId}': { ...decideAnew, withoutKey: true },
+  'DELETE /api/notify/owners/{telegramId}': { ...decide, withoutKey: true },
+  'POST /api/notify/tests': { ...operate, withoutKey: true },
   'GET /api/doctor': read,
   'GET /api/events': { who: [...readers, ...agents] },
   'GET /api/audit/verification': read,
@@ -136,6 +144,19 @@ export const rights = {
   'PUT /api/agent/tasks/{task}/claim': { who: author },
   'PATCH /api/agent/tasks/{task}': { who: author },
 } as const satisfies Record<string, Right>;
+
+/**
+ * What the owner's phone may settle, by kind of decision. A Telegram id on the owner list is an operator with an ordinary
+ * proof (design section 4), but nothing is settled there that needs the passphrase anew or a diff that was seen: of the
+ * kinds that are not here a message only says where to go.
+ */
+export const phoneVerdicts: Readonly<Record<string, readonly ('approve' | 'refuse' | 'respond')[]>> = {
+  escalation_answer: ['respond'],
+  call_approval: ['approve', 'refuse'],
+  capability_approval: ['approve', 'refuse'],
+  attempts_exhausted: ['approve', 'refuse'],
+  dead_letter: ['approve', 'refuse'],
+};
 
 /** A route as the table names it: method, blank, path. */
 export type RouteName = keyof typeof rights;

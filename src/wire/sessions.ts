@@ -2,6 +2,7 @@ import { z } from 'zod';
 
 import { anyId, longText, pageQuery, shortText, timestamp } from './fields.ts';
 import { watchedSessionView } from './watched.ts';
+import { channelView } from './notify.ts';
 import { agentRole } from './work.ts';
 
 /** The eight states (S-9). */
@@ -122,6 +123,8 @@ export const statusView = z.object({
   }),
   /** Sessions that people started by hand, where `chantier watch` was installed. */
   watched: z.array(watchedSessionView),
+  /** The ways to the human, where some are set up. */
+  channels: z.array(channelView),
   /** What the wall refused, counted by host. */
   denied: z.array(z.object({ host: z.string(), count: z.int() })),
   /** Provider accounts that take nothing now; `until` null: a human has to settle it. */

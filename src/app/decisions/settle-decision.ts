@@ -16,6 +16,7 @@ import type { Caller } from '../caller.ts';
 import type { AppContext } from '../context.ts';
 import { phaseOf } from '../instance/phase-of.ts';
 import { settleWatched } from '../watched/settle-watched.ts';
+import { retryChannel } from '../notify/record-sending.ts';
 import { endWorkOf } from '../work/end-work.ts';
 
 /** The effect that lets a held call go on after a human's yes. */
@@ -245,7 +246,13 @@ async function settleDeadLetter(
   decision: DecisionRequestRow,
   verdict: VerdictRequest,
 ): Promise<Result<Settled>> {
-  if (verdict.verdict === 'approve') await reviveEffect(tx, decision.subject_id);
+  if (verdict.verdict === 'approve') {
+    if (decision.subject_kind === 'channel') await retryChannel(tx, decision.subject_id);
+    else await reviveEffect(tx, decision.subject_id);
+  } else if (decision.subject_kind === 'channel') {
+    const left = await close(tx, caller, decision, verdict);
+    return left.ok ? ok({ message: 'Left as it is: it goes on being tried every quarter of an hour.' }) : left;
+  }
   const settled = await close(tx, caller, decision, verdict);
   return settled.ok
     ? ok({ message: verdict.verdict === 'approve' ? 'It is tried again.' : 'It is dropped.' })

@@ -8,6 +8,7 @@ import type { DecisionUseCases } from '../app.ts';
 import type { Caller } from '../caller.ts';
 import type { AppContext } from '../context.ts';
 import type { Db } from '../dispatch/db.ts';
+import { mayDecideByPhone } from '../notify/show-decision.ts';
 import { settleHumanReview } from '../review/settle-human-review.ts';
 import { requireSeenHead, requireShownWhole } from '../review/require-seen.ts';
 import { settleLanding } from '../landing/settle-landing.ts';
@@ -76,6 +77,14 @@ async function settle(
   const kind = decision.kind as DecisionKind;
   const proof = requireProof(caller, actOfDecision(kind, verdict.verdict, factsOf(decision, verdict.scope)));
   if (!proof.ok) return proof;
+  if (caller.actor.channel === 'telegram' && decision.state === 'open' && !isForPhone(ctx, decision, verdict)) {
+    return refuse(
+      'not-permitted',
+      'not_decided_by_phone',
+      `Decision ${decision.id} (${kind}) is not decided by phone: look at it in the console or with "chantier pending".`,
+      { id: decision.id },
+    );
+  }
   const allowed = decisionView(decision).verdicts;
   if (!allowed.includes(verdict.verdict)) {
     return refuse(
@@ -95,6 +104,12 @@ async function settle(
   if (!outcome.ok)
     return outcome.refusal.code === 'decision_closed' ? alreadySettled(ctx, after.value, verdict) : outcome;
   return ok({ decision: decisionView(after.value), replayed: false, message: outcome.value.message });
+}
+
+/** Once and never for good, of the kinds that a phone settles, and only what its message could show. */
+function isForPhone(ctx: AppContext, decision: DecisionRequestRow, verdict: VerdictRequest): boolean {
+  if (verdict.scope === 'standing') return false;
+  return mayDecideByPhone(decision, verdict.verdict, ctx.config.get('notify.texts') !== 'none');
 }
 
 async function apply(

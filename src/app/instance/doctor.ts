@@ -6,6 +6,7 @@ import type { AppContext } from '../context.ts';
 import { whyNothingStarts } from '../dispatch/dispatch-tasks.ts';
 import { readFreeSpace } from './disk.ts';
 import { describeAgentFacts, readAgentFacts } from '../launch/agent-facts.ts';
+import { readChannels } from '../notify/channel-views.ts';
 import { findInvariantFaults } from './invariants.ts';
 
 type Check = DoctorReport['checks'][number];
@@ -24,6 +25,7 @@ export async function examine(ctx: AppContext, options: { deep: boolean }): Prom
     await startCheck(ctx),
     await agentCheck(ctx),
     ...(await eachAgent(ctx)),
+    ...(await channelChecks(ctx)),
     ...(options.deep ? await deepChecks(ctx) : []),
   ];
   return { ok: checks.every((check) => check.status !== 'fail'), checks };
@@ -127,6 +129,17 @@ async function eachAgent(ctx: AppContext): Promise<Check[]> {
     const status = facts.cure === null ? 'ok' : 'warn';
     return { name: `agent ${agent.codename}`, status, message: describeAgentFacts(agent, facts), cure: facts.cure };
   });
+}
+
+/** Each way to the human that is set up. */
+async function channelChecks(ctx: AppContext): Promise<Check[]> {
+  const channels = await readChannels(ctx);
+  return channels.map(({ target, state, message }) => ({
+    name: `notify ${target}`,
+    status: state === 'failing' ? 'warn' : 'ok',
+    message,
+    cure: state === 'failing' ? 'See `chantier notify`, then `chantier notify test`.' : null,
+  }));
 }
 
 async function deepChecks(ctx: AppContext): Promise<Check[]> {

@@ -5,6 +5,7 @@ import { readyTasks } from '../../ledger/index.ts';
 import { countActive, readLimitedAccounts } from '../../sessions/index.ts';
 import type { SandboxView, StatusView } from '../../wire/index.ts';
 import type { AppContext, Barrier } from '../context.ts';
+import { readChannels } from '../notify/channel-views.ts';
 import { readSessionViews } from '../sessions/views.ts';
 import { readWatched } from '../watched/use-cases.ts';
 
@@ -36,6 +37,7 @@ export async function readInstanceStatus(ctx: AppContext, workKey?: string): Pro
     sessions: await readSessionViews(ctx, workKey === undefined ? {} : { workKey, includeEnded: true, limit: 1 }),
     disk: await readDisk(ctx),
     watched: workKey === undefined ? await readWatched(ctx) : [],
+    channels: await readChannels(ctx),
     denied: await readDenials(ctx),
     limits: await readLimits(ctx),
   };

@@ -59,6 +59,9 @@ function textOf(status: StatusView): string {
       ),
     );
   }
+  const failing = status.channels.filter((channel) => channel.state === 'failing');
+  if (failing.length > 0)
+    lines.push('', ...failing.map((one) => `WARNING ${one.target}: ${oneLine(one.message, 200)}`));
   if (status.denied.length > 0) {
     lines.push(
       '',

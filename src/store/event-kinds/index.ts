@@ -3,6 +3,7 @@ import { coreEvents } from './core.ts';
 import { forgeEvents } from './forge.ts';
 import { gateEvents } from './gate.ts';
 import { ledgerEvents } from './ledger.ts';
+import { notifyEvents } from './notify.ts';
 import { reviewEvents } from './review.ts';
 import { sessionsEvents } from './sessions.ts';
 import { watchedEvents } from './watched.ts';
@@ -17,6 +18,7 @@ export const eventKinds = {
   ...forgeEvents,
   ...accessEvents,
   ...watchedEvents,
+  ...notifyEvents,
 } as const;
 
 export type EventKind = keyof typeof eventKinds;

@@ -10,6 +10,7 @@ import { workFolders } from './0009-work-folders.ts';
 import { accountLimits } from './0010-account-limits.ts';
 import { watched } from './0011-watched.ts';
 import { takeover } from './0012-takeover.ts';
+import { notify } from './0013-notify.ts';
 import type { Migration } from './migration.ts';
 
 export type { Migration, StoreDialect } from './migration.ts';
@@ -30,4 +31,5 @@ export const migrations: readonly Migration[] = [
   accountLimits,
   watched,
   takeover,
+  notify,
 ];

@@ -3,6 +3,7 @@ import type { CoreSchema } from './core.ts';
 import type { ForgeSchema } from './forge.ts';
 import type { GateSchema } from './gate.ts';
 import type { LedgerSchema } from './ledger.ts';
+import type { NotifySchema } from './notify.ts';
 import type { ReviewSchema } from './review.ts';
 import type { SessionsSchema } from './sessions.ts';
 import type { WatchedSchema } from './watched.ts';
@@ -17,4 +18,5 @@ export interface Schema
     ReviewSchema,
     ForgeSchema,
     AccessSchema,
-    WatchedSchema {}
+    WatchedSchema,
+    NotifySchema {}

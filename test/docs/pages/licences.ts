@@ -52,9 +52,11 @@ function importedPackages(): string[] {
   const isShipped = (file: string): boolean => !/(\.test\.tsx?|\/testing[^/]*\.ts|vite\.config\.ts)$/.test(file);
   const files = globSync('{src,web}/**/*.{ts,tsx}').filter(isShipped);
   const specifiers = files.flatMap((file) =>
-    [...readFileSync(file, 'utf8').matchAll(/^(?:import|export) (?!type )[^;']*?from '([^'.][^']*)'/gm)].map(
-      ([, specifier]) => specifier!,
-    ),
+    [
+      ...readFileSync(file, 'utf8').matchAll(
+        /(?:^(?:import|export) (?!type )[^;']*?from |\bawait import\()'([^'.][^']*)'/gm,
+      ),
+    ].map(([, specifier]) => specifier!),
   );
   return [...new Set(specifiers.map((specifier) => /^(?:@[^/]+\/)?[^/]+/.exec(specifier)![0]))];
 }
