@@ -21,6 +21,8 @@ const gitParts = ['.git/objects', '.git/index', '.git/logs', '.git/refs/heads/ma
 
 type Move =
   | { kind: 'person'; deed: Deed }
+  /** The person puts everything aside and goes back to the base, so that fast-forwards are possible again. */
+  | { kind: 'tidy' }
   | {
       kind:
         | 'look'
@@ -37,6 +39,7 @@ type Move =
 
 const move: fc.Arbitrary<Move> = fc.oneof(
   { weight: 4, arbitrary: deed.map((one): Move => ({ kind: 'person', deed: one })) },
+  { weight: 1, arbitrary: fc.constant<Move>({ kind: 'tidy' }) },
   {
     weight: 6,
     arbitrary: fc
@@ -59,8 +62,9 @@ test(
     let state = folderState(checkout);
     for (const [at, one] of moves.entries()) {
       if (at > 0 && at % 100 === 0) process.stdout.write(`operator-system: ${at} operations, ${summary(world)}\n`);
-      if (one.kind === 'person') {
-        perform(checkout, one.deed, at);
+      if (one.kind === 'person' || one.kind === 'tidy') {
+        if (one.kind === 'person') perform(checkout, one.deed, at);
+        else tidy(checkout);
         state = folderState(checkout);
         continue;
       }
@@ -88,6 +92,12 @@ interface World {
 
 function summary({ runs, landed, forwards }: World): string {
   return `${runs.length} runs, ${landed.length} landings, ${forwards} fast-forwards`;
+}
+
+function tidy(checkout: string): void {
+  git(checkout, 'reset', '--quiet', '--hard');
+  git(checkout, 'clean', '--quiet', '-ffd');
+  git(checkout, 'checkout', '--quiet', 'main');
 }
 
 /** Asks the system for one thing; gives the landing, once what followed it has ended. */
@@ -134,8 +144,13 @@ async function act(world: World, kind: Move['kind'], at: number) {
 
 /** Decides the oldest offered landing, if one comes within some seconds, and waits until everything after it is done. */
 async function decide(world: World, verdict: 'approve' | 'refuse') {
+  const isBusy = (await crew.get('/api/sessions?living=true&limit=1')).items.length > 0;
   const offer = await crew
-    .until('an offer', async () => (await crew.get('/api/decisions?kind=landing')).items.at(-1), 6_000)
+    .until(
+      'an offer',
+      async () => (await crew.get('/api/decisions?kind=landing')).items.at(-1),
+      isBusy ? 10_000 : 1_000,
+    )
     .catch(() => undefined);
   if (!offer) return undefined;
   const answer = await crew.send('PUT', `/api/decisions/${offer.id}/verdict`, { verdict }, { proof: true });
