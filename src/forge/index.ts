@@ -53,6 +53,7 @@ export {
   markWorkFolder,
   recordRescue,
   recordWorkFolder,
+  renewWorkFolder,
   workFolderByOwner,
 } from './work-folder-store.ts';
 export { commitInFolder } from './work-folders/commit-in-folder.ts';

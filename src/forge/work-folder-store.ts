@@ -104,6 +104,31 @@ export async function markWorkFolder(
   return ok((await workFolderByOwner(tx.db, ownerKey)) ?? known);
 }
 
+/**
+ * A removed folder is to be made again at its place, for a conversation that goes on there: on a branch of its own from
+ * `startCommit`. Repeated, or for a folder that is there, nothing happens.
+ */
+export async function renewWorkFolder(
+  tx: Tx,
+  request: { ownerKey: string; branch: string; startCommit: string; actor: Actor },
+): Promise<RecordedWorkFolder> {
+  const { ownerKey, branch, startCommit, actor } = request;
+  const renewed = await tx.db
+    .updateTable('work_folder')
+    .set({ branch, start_commit: startCommit, state: 'creating', setup_key: null, removed_at: null })
+    .where('owner_key', '=', ownerKey)
+    .where('state', '=', 'removed')
+    .returning(['id', 'purpose'])
+    .executeTakeFirst();
+  if (renewed) {
+    const facts = { purpose: renewed.purpose, startCommit };
+    await tx.emit({ kind: 'work-folder.created', actor, subject: { kind: 'work-folder', id: renewed.id }, facts });
+  }
+  const row = await workFolderByOwner(tx.db, ownerKey);
+  if (!row) throw new Error(`there is no work folder of ${ownerKey}`);
+  return row;
+}
+
 /** Adds rescue refs to a folder's row (the folder may go on living). */
 export async function recordRescue(
   tx: Tx,

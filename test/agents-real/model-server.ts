@@ -14,6 +14,8 @@ export interface Asked {
   tools: readonly string[];
   /** What the newest call of a tool gave. */
   heard: string;
+  /** All words of the conversation that it was sent, in their order. */
+  said: readonly string[];
   status: number;
 }
 
@@ -57,6 +59,7 @@ async function handle(
     path,
     tools: [],
     heard: '',
+    said: [],
     status: 200,
   };
   asked.push(record);
@@ -72,6 +75,7 @@ async function handle(
   const conversation = api.read(body);
   record.tools = conversation.tools.map(({ name }) => name);
   record.heard = conversation.heard;
+  record.said = conversation.turns.map(({ text: words }) => words);
   const step = stepFor(conversation);
   if (step.wait !== undefined) await waitUnlessGone(request, step.wait);
   const refusal = step.isLimited === true ? limit() : undefined;

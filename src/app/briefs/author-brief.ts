@@ -42,6 +42,20 @@ export function authorBrief(brief: AuthorBrief): string {
   ].join('\n\n');
 }
 
+/** The prompt with which a conversation goes on whose change was landed and then taken back, or whose task was opened again. */
+export function reopenedBrief(
+  brief: Pick<AuthorBrief, 'workKey' | 'title' | 'reopened' | 'branch' | 'checks' | 'notes'>,
+): string {
+  const { workKey, title, reopened = '', branch, checks, notes = [] } = brief;
+  const listed = checks.length > 0 ? checks.map((check) => `- ${check}`).join('\n') : '- none are configured';
+  return [
+    `Task ${workKey}, ${title}, was done and is open again: ${reopened}`,
+    'Your folder was made anew from the present base; see what of your work still stands in it.',
+    ...(branch ? [inRepository(branch, listed, notes)] : []),
+    'Do what is needed now, then call `report_done` as before.',
+  ].join('\n\n');
+}
+
 function inRepository(branch: { name: string; base: string }, checks: string, notes: readonly string[]): string {
   return `How to work here:
 - You are in your own clone, on branch ${branch.name}, which starts at ${branch.base}. Nobody else writes to it.

@@ -9,7 +9,6 @@ import {
   type PassOutcome,
   startReconciler,
   type Schema,
-  type Tx,
 } from '../../store/index.ts';
 import type { AppContext } from '../context.ts';
 import { settingsTopic } from '../instance/change-setting.ts';
@@ -18,6 +17,7 @@ import { haltTopic } from '../instance/halt.ts';
 import { trustOrAsk } from '../repositories/register-repository.ts';
 import { requireSandbox } from '../workspace/inside.ts';
 import { chooseAuthor } from './choose-author.ts';
+import { whereToGoOn } from './where-to-go-on.ts';
 import { useAccount } from './use-account.ts';
 
 const actor = systemActor('dispatcher');
@@ -121,7 +121,7 @@ export async function dispatchTask(ctx: AppContext, task: Schema['task']): Promi
         projectId: task.project_id,
         taskId: task.id,
         taskFence: claim.value.fence,
-        ...(await folderToGoOnIn(tx, task.id)),
+        ...(await whereToGoOn(tx, task.id, agent.codename)),
       },
     );
     if (!started.ok) return started;
@@ -129,37 +129,6 @@ export async function dispatchTask(ctx: AppContext, task: Schema['task']): Promi
     const usable = await useAccount(tx, agent.codename, sessionId);
     return usable.ok ? ok({ sessionId }) : usable;
   });
-}
-
-/**
- * A task whose session was stopped by a human, or in whose folder a human has worked, goes on in that session's folder; after
- * any other failed attempt it begins in a new one.
- */
-export async function folderToGoOnIn(tx: Tx, taskId: string): Promise<{ folderKey?: string }> {
-  const last = await tx.db
-    .selectFrom('session')
-    .select(['id', 'folder_key', 'state'])
-    .where('task_id', '=', taskId)
-    .where('role', '=', 'author')
-    .orderBy('created_at', 'desc')
-    .limit(1)
-    .executeTakeFirst();
-  if (!last) return {};
-  const key = last.folder_key ?? last.id;
-  if (last.state !== 'ABORTED' && !(await hadHuman(tx, key))) return {};
-  const folder = await tx.db.selectFrom('work_folder').select('state').where('owner_key', '=', key).executeTakeFirst();
-  return folder && folder.state !== 'removed' ? { folderKey: key } : {};
-}
-
-async function hadHuman(tx: Tx, folderKey: string): Promise<boolean> {
-  const row = await tx.db
-    .selectFrom('takeover')
-    .innerJoin('session', 'session.id', 'takeover.session_id')
-    .select('takeover.id')
-    .where((eb) => eb.or([eb('session.id', '=', folderKey), eb('session.folder_key', '=', folderKey)]))
-    .limit(1)
-    .executeTakeFirst();
-  return row !== undefined;
 }
 
 async function requireTrust(ctx: AppContext, task: Schema['task']): Promise<Result<undefined>> {

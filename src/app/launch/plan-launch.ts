@@ -16,7 +16,7 @@ import {
 } from '../../review/index.ts';
 import type { LaunchPlan, Session } from '../../sessions/index.ts';
 import type { Schema } from '../../store/index.ts';
-import { authorBrief } from '../briefs/author-brief.ts';
+import { authorBrief, reopenedBrief } from '../briefs/author-brief.ts';
 import { reviewerBrief } from '../briefs/reviewer-brief.ts';
 import type { AppContext } from '../context.ts';
 import { feedbackTextOf } from '../review/feedback-text.ts';
@@ -81,24 +81,29 @@ async function planAuthor(ctx: AppContext, session: Session, agent: Schema['agen
     env,
     ...folded,
   };
-  // A conversation that goes on gets its feedback as the next prompt; the brief is in its history.
-  if (session.resumeConversationId !== null)
-    return ok(
-      await planAgent(ctx, session, agent, handedBack === undefined ? place : { ...place, firstPrompt: handedBack }),
-    );
   const earlier = await openPullRequestOfTask(ctx.store.read, task.id);
-  const firstPrompt = authorBrief({
+  const reopened = await whyReopened(ctx, task.id);
+  const work = {
     workKey: session.workKey,
     title: task.title,
-    request: requestOf(task),
     branch: {
       name: folder.value.branch ?? 'HEAD',
       base: `${repository.base} (${folder.value.startCommit.slice(0, 12)})`,
     },
     checks: checkLines(repository),
     notes: await folderNotes(ctx, repository, folder.value),
+    ...reopened,
+  };
+  // A conversation that goes on gets its feedback as the next prompt; the brief is in its history.
+  if (session.resumeConversationId !== null) {
+    const isReopened = session.generation === 1 && !earlier && reopened.reopened !== undefined;
+    const firstPrompt = handedBack ?? (isReopened ? reopenedBrief(work) : undefined);
+    return ok(await planAgent(ctx, session, agent, firstPrompt === undefined ? place : { ...place, firstPrompt }));
+  }
+  const firstPrompt = authorBrief({
+    ...work,
+    request: requestOf(task),
     ...(earlier ? { earlierWork: await earlierWorkOf(ctx, earlier) } : {}),
-    ...(await whyReopened(ctx, task.id)),
     ...(handedBack === undefined ? {} : { handedBack }),
   });
   return ok(await planAgent(ctx, session, agent, { ...place, firstPrompt }));

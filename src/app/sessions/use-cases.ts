@@ -17,7 +17,8 @@ import { requireProof } from '../access/index.ts';
 import type { Caller } from '../caller.ts';
 import type { AppContext } from '../context.ts';
 import { chooseAuthor } from '../dispatch/choose-author.ts';
-import { folderToGoOnIn, whyNothingStarts } from '../dispatch/dispatch-tasks.ts';
+import { whyNothingStarts } from '../dispatch/dispatch-tasks.ts';
+import { whereToGoOn } from '../dispatch/where-to-go-on.ts';
 import { useAccount } from '../dispatch/use-account.ts';
 import { readFolder } from './read-folder.ts';
 import { readTranscriptPage } from './read-transcript.ts';
@@ -185,7 +186,7 @@ async function startByHand(
       agent,
       role: 'author',
       ...(task.ok
-        ? { projectId: task.value.project_id, taskId: task.value.id, ...(await folderToGoOnIn(tx, task.value.id)) }
+        ? { projectId: task.value.project_id, taskId: task.value.id, ...(await whereToGoOn(tx, task.value.id, agent)) }
         : {}),
     });
     if (!session.ok || session.value.replayed) return session;

@@ -1,6 +1,7 @@
 import { forLog, ok, refuse, type Result } from '../../kernel/index.ts';
 import { commitInFolder, inspectWorkFolder, listCommits, takeBranch } from '../../forge/index.ts';
 import {
+  fields,
   handBack,
   notTakenOver,
   openTakeover,
@@ -14,6 +15,7 @@ import type { Caller } from '../caller.ts';
 import type { AppContext } from '../context.ts';
 import { once } from '../once.ts';
 import { rowOf } from '../sessions/find-row.ts';
+import { requireHere } from '../sessions/require-here.ts';
 import { readSessionView } from '../sessions/views.ts';
 import { insideOf } from '../workspace/inside.ts';
 import { findSessionFolder, type SessionFolder } from '../workspace/session-folder.ts';
@@ -36,6 +38,12 @@ export async function handBackSession(
   const found = await rowOf(ctx.store.read, name);
   if (!found.ok) return found;
   const row = found.value;
+  const here = requireHere(ctx, row);
+  if (!here.ok) return here;
+  for (const words of [request.note, request.commit]) {
+    const text = words === undefined ? ok(words) : fields.promptText(words);
+    if (!text.ok) return text;
+  }
   const takeover = await openTakeover(ctx.store.read, row.id);
   // Without one it may still be a repetition, whose answer is kept under its key.
   const taken = takeover ? await takeWork(ctx, row, takeover, request) : ok(undefined);

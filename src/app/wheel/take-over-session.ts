@@ -21,6 +21,7 @@ import type { Caller } from '../caller.ts';
 import type { AppContext } from '../context.ts';
 import { once } from '../once.ts';
 import { rowOf } from '../sessions/find-row.ts';
+import { requireHere } from '../sessions/require-here.ts';
 import { readSessionView } from '../sessions/views.ts';
 import { insideOf } from '../workspace/inside.ts';
 import { findSessionFolder } from '../workspace/session-folder.ts';
@@ -39,6 +40,8 @@ export async function takeOverSession(
 ): Promise<Result<TakeoverView>> {
   const row = await rowOf(ctx.store.read, name);
   if (!row.ok) return row;
+  const here = requireHere(ctx, row.value);
+  if (!here.ok) return here;
   const taken = await once(ctx.store, caller, 'takeover', { session: row.value.id, ...request }, async (tx) => {
     const open = await tx.db
       .selectFrom('escalation')
@@ -79,6 +82,8 @@ export async function openTerminal(
   const found = await rowOf(ctx.store.read, name);
   if (!found.ok) return found;
   const row = found.value;
+  const here = requireHere(ctx, row);
+  if (!here.ok) return here;
   const takeover = await openTakeover(ctx.store.read, row.id);
   if (!takeover) return notTakenOver(row);
   if (!(await awaitAgentGone(ctx, row.id))) return stillEnding(row);

@@ -8,6 +8,7 @@ import {
   prepareWorkFolder,
   type Repository,
   recordWorkFolder,
+  renewWorkFolder,
   resolveRef,
   takeBranchNumber,
   type WorkFolder,
@@ -44,7 +45,9 @@ export async function openAuthorFolder(
   const inside = insideOf(ctx);
   const ownerKey = session.folderKey;
   let row = await workFolderByOwner(ctx.store.read, ownerKey);
-  if (!row) {
+  // A removed one comes back for a conversation that goes on in it (design section 6 "Undo").
+  if (!row || row.state === 'removed') {
+    const isKnown = row !== undefined;
     const synced = await syncBase(ctx, repository);
     if (!synced.ok) return synced;
     const start = await startOf(ctx, repository, task, synced.value.base);
@@ -61,6 +64,7 @@ export async function openAuthorFolder(
       const number = await takeBranchNumber(tx, repository.id);
       if (!number.ok) return number;
       const branch = branchName(session.agent, number.value);
+      if (isKnown) return ok(await renewWorkFolder(tx, { ownerKey, branch, startCommit, actor }));
       return ok(
         await recordWorkFolder(tx, {
           repositoryId: repository.id,

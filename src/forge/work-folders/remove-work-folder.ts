@@ -1,5 +1,5 @@
-import { chmod, lstat, readdir, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { chmod, lstat, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { ok, type Result } from '../../kernel/index.ts';
@@ -27,6 +27,10 @@ export async function removeWorkFolder(
   repository: ForgeRepository & { config: RepositoryConfig },
   folder: WorkFolder,
   inside: InSandbox,
+  options: {
+    /** Leaves the private home, where the agent keeps its conversations. */
+    keepHome?: boolean;
+  } = {},
 ): Promise<Result<{ rescueRefs: string[] }>> {
   let rescueRefs: string[] = [];
   if (folder.purpose === 'author' && (await exists(folder.clone))) {
@@ -37,7 +41,8 @@ export async function removeWorkFolder(
   if (await exists(join(folder.root, 'prepared.json'))) await runTeardown(repository, folder, inside);
   const trash = join(forge.folders.work, `.trash-${folder.ownerKey}`);
   await removeTree(trash);
-  if (await exists(folder.root)) await rename(folder.root, trash);
+  if (options.keepHome) await moveAllButHome(folder, trash);
+  else if (await exists(folder.root)) await rename(folder.root, trash);
   // Tens of thousands of files take a while; nobody waits for them. What is left after a crash goes at the next start.
   const gone = removeTree(trash).catch(() => {});
   await Promise.race([gone, sleep(2_000, undefined, { ref: false })]);
@@ -46,6 +51,14 @@ export async function removeWorkFolder(
 }
 
 /** Trusted commands that end what set-up began; run in the sandbox, their failure is no obstacle. */
+/** Piece by piece, so that the home is never anywhere else; repeated after a crash it goes on. */
+async function moveAllButHome(folder: WorkFolder, trash: string): Promise<void> {
+  if (!(await exists(folder.root))) return;
+  await mkdir(trash, { mode: 0o700 });
+  for (const name of await readdir(folder.root))
+    if (name !== basename(folder.home)) await rename(join(folder.root, name), join(trash, name));
+}
+
 async function runTeardown(
   repository: ForgeRepository & { config: RepositoryConfig },
   folder: WorkFolder,
