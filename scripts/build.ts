@@ -14,6 +14,7 @@ import { collectLicences } from './licences.ts';
 const programs = {
   cli: 'src/cli/main.ts',
   wall: 'src/sandbox/wall/main.ts',
+  'pty-host': 'src/terminal/host/main.ts',
 };
 
 const target = resolve(process.argv[2] ?? 'dist');
@@ -37,10 +38,10 @@ async function bundlePrograms(): Promise<string[]> {
     input: programs,
     platform: 'node',
     plugins: [takeBuiltins],
-    // The operator's own, looked for at run time: PostgreSQL's native client, the macOS sandbox.
+    // The operator's own, looked for at run time: PostgreSQL's native client, the macOS sandbox; the native part of terminals.
     // Its other form cannot be bundled.
     resolve: { alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' } },
-    external: [/^node:/, 'pg-native', 'pg-cloudflare', '@anthropic-ai/sandbox-runtime'],
+    external: [/^node:/, 'pg-native', 'pg-cloudflare', '@anthropic-ai/sandbox-runtime', '@lydell/node-pty'],
   });
   const { output } = await bundle.write({
     dir: fresh,

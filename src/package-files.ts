@@ -25,11 +25,14 @@ export const ownTools: OwnTools = new Map(
 /** How agents start their tools inside, and which files that needs there. */
 export function bridgeOf(paths: InstancePaths): Bridge {
   const entry = isBundled ? join(packageRoot, 'dist', 'cli.js') : join(packageRoot, 'src', 'cli', 'main.ts');
+  const host = isBundled ? join('dist', 'pty-host.js') : join('src', 'terminal', 'host', 'main.ts');
+  const node = [process.execPath, '--disable-warning=ExperimentalWarning'];
   const files = isBundled ? ['dist'] : ['src', 'node_modules'];
   return {
     socketFolder: bridgeFolderOf(paths),
     insideFolder: '/run/chantier/bridge',
-    command: [process.execPath, '--disable-warning=ExperimentalWarning', entry, 'mcp'],
+    command: [...node, entry, 'mcp'],
+    ptyHost: [...node, join(packageRoot, host)],
     readOnly: [process.execPath, join(packageRoot, 'package.json'), ...files.map((name) => join(packageRoot, name))],
     runFolder: ensureRunFolder(paths.home),
     tools: ownTools,

@@ -56,7 +56,13 @@ import type {
   RunRequest,
   RunView,
   SandboxView,
+  KeyboardRequest,
+  KeyboardView,
+  KeysRequest,
+  KeysView,
   SessionFolderView,
+  TerminalPage,
+  TerminalQuery,
   SessionView,
   SettingView,
   SettledView,
@@ -159,6 +165,12 @@ export interface SessionUseCases {
   goOn(caller: Caller): Answer<{ halted: boolean }>;
   /** One page of what the agent of a generation wrote; waits for it up to `waitMs`. */
   transcript(caller: Caller, session: string, query: TranscriptQuery): Answer<TranscriptPage>;
+  /** What a program wrote at its terminal. Refuses `no_terminal`. */
+  terminal(caller: Caller, session: string, query: TerminalQuery): Answer<TerminalPage>;
+  /** From now on `caller` types, and nobody who did before. Refuses `no_terminal`, `terminal_not_held`. */
+  takeKeyboard(caller: Caller, session: string, size: KeyboardRequest): Answer<KeyboardView>;
+  /** Types, once for the caller's key. Refuses `keyboard_taken`, `keyboard_lost` (take it again). */
+  typeKeys(caller: Caller, session: string, keys: KeysRequest): Answer<KeysView>;
   /** Where the session works. */
   folder(caller: Caller, session: string): Answer<SessionFolderView>;
 }

@@ -52,6 +52,8 @@ export interface Bridge {
   readonly insideFolder: string;
   /** Program and arguments of `chantier mcp`, absolute. */
   readonly command: readonly string[];
+  /** Program and arguments that keep the terminal of a program, absolute; its files are among `readOnly`. */
+  readonly ptyHost: readonly string[];
   /** Files that this program needs inside, absolute. */
   readonly readOnly: readonly string[];
   /** Short private folder for socket folders of sessions; a socket's path is limited to about 100 bytes. */

@@ -80,7 +80,7 @@ export async function createApp({ telegramToken, ...parts }: AppParts): Promise<
   const services = createServices(context, notifying);
   const app: App = {
     work: workUseCases(context),
-    sessions: sessionUseCases(context, createStopEverything(context, services.supervisor)),
+    sessions: sessionUseCases(context, createStopEverything(context, services.supervisor), services.supervisor),
     decisions: decisionUseCases(context),
     gate: gateUseCases(context),
     review: reviewUseCases(context),

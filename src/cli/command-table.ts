@@ -108,6 +108,11 @@ export const commands = {
     load: () => import('./commands/handback.ts'),
   },
   logs: { group: 'Sessions', summary: 'Show the transcript of a session', load: () => import('./commands/logs.ts') },
+  attach: {
+    group: 'Sessions',
+    summary: 'Watch a session live; type at its terminal with --write',
+    load: () => import('./commands/attach.ts'),
+  },
   path: { group: 'Sessions', summary: 'Print where a session works', load: () => import('./commands/path.ts') },
   open: {
     group: 'Sessions',

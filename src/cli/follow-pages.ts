@@ -8,13 +8,16 @@ const longestPauseMs = 10_000;
 
 /**
  * Reads, and while the server is away waits for it and reads again, until somebody interrupts (then `undefined`). Says once that
- * it waits. Starts no server: whoever ended it meant to.
+ * it waits, on stderr unless told otherwise. Starts no server: whoever ended it meant to.
  */
 export async function readThroughRestarts<T>(
   context: CliContext,
   path: string,
   query: Record<string, string | number | boolean | undefined>,
-  signal: AbortSignal = context.io.signal,
+  {
+    signal = context.io.signal,
+    onAway = () => context.io.err('The server is away; waiting for it.\n'),
+  }: { signal?: AbortSignal; onAway?: () => void } = {},
 ): Promise<T | undefined> {
   for (let pauseMs = firstPauseMs; !signal.aborted; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
     try {
@@ -22,15 +25,15 @@ export async function readThroughRestarts<T>(
     } catch (error) {
       if (signal.aborted) return undefined;
       if (!isAway(error)) throw error;
-      if (pauseMs === firstPauseMs) context.io.err('The server is away; waiting for it.\n');
+      if (pauseMs === firstPauseMs) onAway();
       await sleep(pauseMs, undefined, { signal }).catch(() => {});
     }
   }
   return undefined;
 }
 
-/** Nobody answers, or whoever does is going or coming. */
-function isAway(error: unknown): boolean {
+/** Whether a failure says that; what was asked for may be asked again under its key. */
+export function isAway(error: unknown): boolean {
   return (
     error instanceof CommandFailure &&
     ['server_unreachable', 'connection_lost', 'stopping', 'not_ready'].includes(error.problem.code)

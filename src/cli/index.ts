@@ -4,7 +4,7 @@ export { aliases, commands } from './command-table.ts';
 export type { CliContext, CommonOptions } from './context.ts';
 export { createContext } from './context.ts';
 export { describeCli } from './describe-cli.ts';
-export type { CliIo } from './io.ts';
+export type { CliIo, CliTerminal } from './io.ts';
 export type { Outcome } from './outcome.ts';
 export { CommandFailure, exitCodes, failureOf, failWith } from './outcome.ts';
 export { addCommonOptions, newProgram, runCli } from './run-cli.ts';

@@ -34,6 +34,8 @@ export interface Agent {
   driver: AgentDriver;
   /** Argv; the first word is an absolute path once registered on this machine. */
   command: string[];
+  /** Runs at a terminal; drivers other than `command` do not. */
+  tty: boolean;
   account: string | null;
   envNames: string[];
   defaultModel: string | null;
@@ -52,6 +54,7 @@ export interface AgentEntry {
   family?: string;
   driver?: AgentDriver;
   command?: readonly string[];
+  tty?: boolean;
   account?: string | null;
   envNames?: readonly string[];
   defaultModel?: string | null;
@@ -159,6 +162,7 @@ type Changeable = Pick<
   | 'family'
   | 'driver'
   | 'command'
+  | 'tty'
   | 'account'
   | 'env_names'
   | 'default_model'
@@ -176,6 +180,7 @@ function wantedRow(entry: AgentEntry, known: AgentRow | undefined): Changeable {
     family: keep(entry.family, known?.family, ''),
     driver: keep(entry.driver, known?.driver, 'acp'),
     command: entry.command ? canonicalJson([...entry.command]) : keep(undefined, known?.command, '[]'),
+    tty: keep(entry.tty === undefined ? undefined : Number(entry.tty), known?.tty, 0),
     account: orNull(entry.account, known?.account),
     env_names: entry.envNames ? canonicalJson([...entry.envNames]) : keep(undefined, known?.env_names, '[]'),
     default_model: orNull(entry.defaultModel, known?.default_model),
@@ -195,6 +200,7 @@ function entryRefusal(codename: string, row: Changeable): Refused | undefined {
   const command = JSON.parse(row.command) as unknown[];
   const isArgv = command.every((word) => typeof word === 'string' && !word.includes('\0'));
   if (command.length === 0 || command[0] === '' || !isArgv) faults.push('the command must be a list of words');
+  if (row.tty === 1 && row.driver !== 'command') faults.push('only the driver command runs a program at a terminal');
   const names = JSON.parse(row.env_names) as string[];
   if (!names.every((name) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)))
     faults.push('the environment names must be names, without values');
@@ -218,6 +224,7 @@ function agentOf(row: AgentRow): Agent {
     family: row.family,
     driver: row.driver,
     command: JSON.parse(row.command) as string[],
+    tty: row.tty === 1,
     account: row.account,
     envNames: JSON.parse(row.env_names) as string[],
     defaultModel: row.default_model,

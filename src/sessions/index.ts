@@ -15,7 +15,14 @@ export { respond } from './commands/respond.ts';
 export type { StartRequest } from './commands/start-session.ts';
 export { startSession } from './commands/start-session.ts';
 export { stopSession } from './commands/stop-session.ts';
-export type { AgentProfile, LinkPace, McpServerSpec, PermissionChoice, ToolCallView } from './drivers/index.ts';
+export type {
+  AgentProfile,
+  LinkPace,
+  McpServerSpec,
+  PermissionChoice,
+  TerminalControl,
+  ToolCallView,
+} from './drivers/index.ts';
 export { agentProfiles, driverFor, findAgentProfile, interactiveCommand, profileForCommand } from './drivers/index.ts';
 export { endSession } from './end-session.ts';
 export { fields, workKeyPattern } from './fields.ts';

@@ -1,5 +1,5 @@
 import { ok, type Result } from '../kernel/index.ts';
-import { findOffsetSince, findTail, generationFolder, openGeneration } from './host/index.ts';
+import { findLastLine, findOffsetSince, findTail, generationFolder, openGeneration } from './host/index.ts';
 import type { Generation, JournalReader } from './host/index.ts';
 
 /** One line of a journal: what the agent wrote, as it wrote it. */
@@ -32,6 +32,8 @@ export interface TranscriptRange {
   tail?: number;
   /** Instead of `from`: what came after this moment (epoch ms), and perhaps a little before. */
   sinceMs?: number;
+  /** Instead of `from`: the newest line that begins so, looked for in the last 2 MiB; else the first line of these. */
+  lastLine?: string;
   /** Default 500. */
   maxLines?: number;
   /** Default 1 MiB; one line at least is given, if it is not longer than this. */
@@ -91,8 +93,12 @@ export async function readTranscript(
   }
 }
 
-async function beginOf({ files }: Generation, { from, tail, sinceMs }: TranscriptRange): Promise<number> {
+/** How far back the newest line of a kind is looked for. */
+const lastLineWithinBytes = 2 * 1024 * 1024;
+
+async function beginOf({ files }: Generation, { from, tail, sinceMs, lastLine }: TranscriptRange): Promise<number> {
   if (from !== undefined) return from;
+  if (lastLine !== undefined) return findLastLine(files.journal, lastLine, lastLineWithinBytes);
   if (sinceMs !== undefined) return findOffsetSince(files.marks, sinceMs);
   return tail === undefined ? 0 : findTail(files.journal, tail);
 }

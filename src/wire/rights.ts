@@ -82,6 +82,9 @@ export const rights = {
   'PUT /api/sessions/{session}/takeover': operate,
   'POST /api/sessions/{session}/takeover/terminals': operate,
   'DELETE /api/sessions/{session}/takeover': operate,
+  'GET /api/sessions/{session}/terminal': read,
+  'PUT /api/sessions/{session}/terminal/keyboard': operate,
+  'POST /api/sessions/{session}/terminal/keys': operate,
   'PUT /api/halt': operate,
   'DELETE /api/halt': operate,
 

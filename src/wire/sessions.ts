@@ -250,6 +250,42 @@ export const transcriptPage = z.object({
 });
 export type TranscriptPage = z.infer<typeof transcriptPage>;
 
+export const terminalQuery = transcriptQuery.pick({ generation: true, after: true, waitMs: true });
+export type TerminalQuery = z.infer<typeof terminalQuery>;
+
+const terminalSize = z.object({ cols: z.int().min(2).max(300), rows: z.int().min(2).max(100) });
+
+/** What a program wrote at its terminal, from a moment on at which the whole screen is known. Untrusted: for a screen, never for a terminal. */
+export const terminalPage = transcriptPage.omit({ entries: true }).extend({
+  frames: z.array(
+    z.discriminatedUnion('pty', [
+      terminalSize.extend({ pty: z.literal('started') }),
+      z.object({ pty: z.literal('out'), text: z.string() }),
+      terminalSize.extend({ pty: z.literal('screen'), text: z.string() }),
+      terminalSize.extend({ pty: z.literal('size') }),
+      z.object({ pty: z.literal('input'), id: z.string() }),
+      z.object({ pty: z.literal('exit'), code: z.int(), signal: z.int() }),
+    ]),
+  ),
+});
+export type TerminalPage = z.infer<typeof terminalPage>;
+
+/** Taking the keyboard makes the program's terminal as large as that of who types. */
+export const keyboardRequest = terminalSize;
+export type KeyboardRequest = z.infer<typeof keyboardRequest>;
+export const keyboardView = z.object({ sessionId: anyId, generation: z.int(), keyboard: anyId });
+export type KeyboardView = z.infer<typeof keyboardView>;
+
+/** Keys as a terminal sends them, or a new size; only whoever took the keyboard last may. */
+export const keysRequest = z.object({
+  keyboard: anyId,
+  text: z.string().max(65_536).optional(),
+  size: terminalSize.optional(),
+});
+export type KeysRequest = z.infer<typeof keysRequest>;
+export const keysView = z.object({ sent: z.boolean() });
+export type KeysView = z.infer<typeof keysView>;
+
 /** Where a session works. */
 export const sessionFolderView = z.object({
   sessionId: anyId,

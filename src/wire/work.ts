@@ -98,6 +98,8 @@ export const agentView = z.object({
   driver: agentDriver,
   /** Absolute program and arguments, as resolved when it was registered. */
   command: z.array(z.string()),
+  /** The program runs at a terminal; `attach` shows it. */
+  tty: z.boolean(),
   /** Provider family; a reviewer comes from another one where there is one (R-9). */
   family: z.string(),
   roles: z.array(agentRole),
@@ -116,6 +118,8 @@ export const newAgent = z.object({
   codename,
   driver: agentDriver.default('acp'),
   command: z.array(z.string().min(1).max(4096)).min(1).max(64),
+  /** For the driver `command` only: run the program at a terminal. */
+  tty: z.boolean().optional(),
   family: text(64),
   roles: z.array(agentRole).min(1).default(['author']),
   /** Names of environment variables the operator hands over for this agent. */

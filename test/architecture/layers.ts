@@ -7,17 +7,18 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   kernel: [],
   config: ['kernel'],
   wire: ['kernel'],
+  terminal: ['kernel'],
   store: ['kernel', 'config'],
   sandbox: ['kernel', 'config'],
   ...domains(['ledger', 'sessions', 'gate', 'review', 'forge']),
-  app: ['kernel', 'config', 'wire', 'store', 'sandbox', 'ledger', 'sessions', 'gate', 'review', 'forge'],
+  app: ['kernel', 'config', 'wire', 'terminal', 'store', 'sandbox', 'ledger', 'sessions', 'gate', 'review', 'forge'],
   server: ['kernel', 'config', 'wire', 'store', 'app'],
   mcp: ['kernel', 'config', 'wire'],
-  cli: ['kernel', 'config', 'wire', 'store', 'app', 'server', 'mcp', 'sandbox', 'main.ts'],
+  cli: ['kernel', 'config', 'wire', 'terminal', 'store', 'app', 'server', 'mcp', 'sandbox', 'main.ts'],
 };
 
 function domains(names: readonly string[]): Record<string, readonly string[]> {
-  return Object.fromEntries(names.map((name) => [name, ['kernel', 'config', 'wire', 'store', 'sandbox']]));
+  return Object.fromEntries(names.map((name) => [name, ['kernel', 'config', 'wire', 'terminal', 'store', 'sandbox']]));
 }
 
 /** The longest file that is not generated. */

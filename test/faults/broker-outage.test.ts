@@ -70,7 +70,10 @@ it.skipIf(missing !== undefined)(
     const app = await openAppWorld(store);
     app.ctx.config.setStored(new Map([['gate.phase', 2]]));
     const ctx = { ...app.ctx, sessions: world.ctx, broker: world.broker };
-    const seven = sessionUseCases(ctx, () => Promise.reject(new Error('not in this test')));
+    const notHere = (): never => {
+      throw new Error('not in this test');
+    };
+    const seven = sessionUseCases(ctx, () => Promise.reject(new Error('not in this test')), notHere);
     proxy.cut();
     const caller = app.caller('standing');
     const answers = [

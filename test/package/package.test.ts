@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -29,7 +29,14 @@ async function chantier(args: readonly string[], env: Record<string, string> = {
 }
 
 it('ships programs, console, agents of the demo and licences, and neither sources nor tests', () => {
-  const wanted = ['bin/chantier', 'dist/cli.js', 'dist/wall.js', 'dist/web/index.html', 'dist/THIRD-PARTY-LICENSES'];
+  const wanted = [
+    'bin/chantier',
+    'dist/cli.js',
+    'dist/wall.js',
+    'dist/pty-host.js',
+    'dist/web/index.html',
+    'dist/THIRD-PARTY-LICENSES',
+  ];
   expect(installed.files).toEqual(expect.arrayContaining([...wanted, 'examples/agents/demo-author.mjs', 'LICENSE']));
   expect(
     installed.files.filter((file) => /^(src|test|web|scripts|node_modules)\/|\.test\.|\.tsx?$/.test(file)),
@@ -39,9 +46,10 @@ it('ships programs, console, agents of the demo and licences, and neither source
     expect(licences).toMatch(new RegExp(`^${name} \\d`, 'm'));
 });
 
-it('needs no other package: none is named, and no bundled file asks for one', () => {
+it('needs no other package: none is named but the optional native one, and no bundled file asks for one', () => {
   const manifest = JSON.parse(readFileSync(join(installed.folder, 'package.json'), 'utf8')) as Record<string, unknown>;
   expect(manifest.dependencies).toBeUndefined();
+  expect(Object.keys(manifest.optionalDependencies as object)).toEqual(['@lydell/node-pty']);
   const dist = join(installed.folder, 'dist');
   const programs = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((file) =>
     /^(chunks\/)?[^/]+\.js$/.test(file),
@@ -75,6 +83,28 @@ it('first run, status and end work from the installed package; the console is se
     expect(up.code, up.stderr).toBe(0);
     const status = await chantier(['status'], env);
     expect(status.json).toMatchObject({ phase: 3, sessions: [] });
+    // The native part of terminals was not installed here: said, with what to do, and only where it is wanted.
+    const add = [
+      'agent',
+      'add',
+      '--json',
+      'draw',
+      '--family',
+      'mistral',
+      '--passphrase-fd',
+      '3',
+      '--driver',
+      'command',
+    ];
+    const tty = await chantier([...add, '--tty', '--', '/bin/cat'], env, 'a long enough passphrase');
+    expect(tty).toMatchObject({
+      code: 6,
+      json: { code: 'pty_missing', detail: expect.stringContaining('--omit=optional') },
+    });
+    expect((await chantier([...add, '--', '/bin/cat'], env, 'a long enough passphrase')).code).toBe(0);
+    const native = join(installed.folder, '../@lydell');
+    cpSync(join(import.meta.dirname, '../../node_modules/@lydell'), native, { recursive: true });
+    expect((await chantier([...add, '--tty', '--', '/bin/cat'], env, 'a long enough passphrase')).code).toBe(0);
     const page = await fetch(up.json.url as string);
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<script')]);
   } finally {

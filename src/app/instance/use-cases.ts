@@ -83,10 +83,10 @@ async function setUp(
     for (const [index, agent] of (request.agents ?? []).entries()) {
       const program = programs[index];
       const command = [program?.ok ? program.value : '', ...agent.command.slice(1)];
-      const { codename, driver, family, roles, envNames = [] } = agent;
+      const { codename, driver, family, roles, tty = false, envNames = [] } = agent;
       const added = await registerAgent(
         tx,
-        { codename, driver, family, roles, command, envNames },
+        { codename, driver, family, roles, command, tty, envNames },
         { actor: caller.actor, source: 'operator' },
       );
       if (!added.ok) return added;

@@ -25,6 +25,7 @@ import type { AppContext } from '../context.ts';
 import { insideOf, nestedRepositories } from '../workspace/inside.ts';
 import { accountOf, programOf } from './account-of.ts';
 import { agentFiles } from './agent-files.ts';
+import { handedPrompt, startVariables, terminalHost } from './hand-over.ts';
 import { openNetwork } from './agent-network.ts';
 
 /** Where and for what an agent is started. */
@@ -70,13 +71,14 @@ export async function planAgent(
     ...(sandbox.holds && profile.sandboxedMode !== undefined ? { mode: profile.sandboxedMode } : {}),
     ...(needs === undefined ? {} : logInOf(ctx, agent, needs)),
   };
+  const handed = profile.driver === 'command' ? handedPrompt(place.firstPrompt ?? '') : undefined;
   return {
     profile: started,
     account: accountOf(agent, process.env),
     cwd: place.folder.clone,
     wrap: async (variables, stateFolder) => {
       const inside = await agentSandbox(ctx, session, agent, place, {
-        variables: { ...variables, CHANTIER_SOCKET: socket },
+        variables: { ...variables, ...startVariables(ctx, handed), CHANTIER_SOCKET: socket },
         network,
         command: profile.command,
       });
@@ -85,11 +87,14 @@ export async function planAgent(
           resume: place.conversationId ?? session.resumeConversationId,
           mcpServers: mcpServers(variables),
           ownSandboxOff: sandbox.holds ? (needs?.ownSandboxOff.arguments ?? []) : [],
+          ...(handed === undefined ? {} : { prompt: handed }),
         }) ?? profile.command;
-      return sandbox.wrap(inside, command, stateFolder);
+      const terminal = profile.tty ? terminalHost(ctx) : { words: [], folders: [] };
+      const readOnly = [...(inside.readOnly ?? []), ...terminal.folders];
+      return sandbox.wrap({ ...inside, readOnly }, [...terminal.words, ...command], stateFolder);
     },
     mcpServers,
-    ...(place.firstPrompt === undefined ? {} : { firstPrompt: place.firstPrompt }),
+    ...(place.firstPrompt === undefined || handed !== undefined ? {} : { firstPrompt: place.firstPrompt }),
     ...(place.foldedPrompts === undefined ? {} : { foldedPrompts: place.foldedPrompts }),
     ...(place.conversationId === undefined ? {} : { conversationId: place.conversationId }),
   };
@@ -137,7 +142,13 @@ export async function agentSandbox(
 /** The driver profile of a registered agent: a known one where the program is known, its own command always. */
 export function profileOf(agent: Schema['agent']): AgentProfile {
   const command = JSON.parse(agent.command ?? '[]') as string[];
-  return profileForCommand({ name: agent.codename, driver: agent.driver, command, family: agent.family ?? 'unknown' });
+  const profile = profileForCommand({
+    name: agent.codename,
+    driver: agent.driver,
+    command,
+    family: agent.family ?? 'unknown',
+  });
+  return agent.tty === 1 ? { ...profile, tty: true } : profile;
 }
 
 function environmentOf(

@@ -8,6 +8,7 @@ import {
   type CommandResult,
   listEscalations,
   startSession,
+  type Supervisor,
   recordRejection,
 } from '../../sessions/index.ts';
 import type { Db } from '../dispatch/db.ts';
@@ -20,7 +21,9 @@ import { chooseAuthor } from '../dispatch/choose-author.ts';
 import { whyNothingStarts } from '../dispatch/dispatch-tasks.ts';
 import { whereToGoOn } from '../dispatch/where-to-go-on.ts';
 import { useAccount } from '../dispatch/use-account.ts';
+import { createKeyboards } from './keyboards.ts';
 import { readFolder } from './read-folder.ts';
+import { readTerminalPage } from './read-terminal.ts';
 import { readTranscriptPage } from './read-transcript.ts';
 import { openTerminal, takeOverSession } from '../wheel/take-over-session.ts';
 import { handBackSession } from '../wheel/hand-back-session.ts';
@@ -32,8 +35,13 @@ import { escalationView, readSessionView, readSessionViews } from './views.ts';
 import { readInstanceStatus } from '../instance/status.ts';
 
 /** The seven commands and the verbs beside them, over the sessions' domain (S-14, S-16, design section 7). */
-export function sessionUseCases(ctx: AppContext, stopEverything: StopEverything): SessionUseCases {
+export function sessionUseCases(
+  ctx: AppContext,
+  stopEverything: StopEverything,
+  supervisor: () => Supervisor,
+): SessionUseCases {
   const db = ctx.store.read;
+  const keyboards = createKeyboards(ctx, supervisor);
   const command = async (
     caller: Caller,
     name: string,
@@ -127,6 +135,18 @@ export function sessionUseCases(ctx: AppContext, stopEverything: StopEverything)
     async transcript(caller, session, query) {
       const row = await rowOf(db, session);
       return row.ok ? readTranscriptPage(ctx, caller, row.value, query) : row;
+    },
+    async terminal(caller, session, query) {
+      const row = await rowOf(db, session);
+      return row.ok ? readTerminalPage(ctx, caller, row.value, query) : row;
+    },
+    async takeKeyboard(caller, session, size) {
+      const row = await rowOf(db, session);
+      return row.ok ? keyboards.take(caller, row.value, size) : row;
+    },
+    async typeKeys(caller, session, keys) {
+      const row = await rowOf(db, session);
+      return row.ok ? keyboards.type(caller, row.value, keys) : row;
     },
     async folder(_caller, session) {
       const row = await rowOf(db, session);

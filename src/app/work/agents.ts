@@ -5,6 +5,7 @@ import { delimiter, isAbsolute, join } from 'node:path';
 import { ok, refuse, type Result } from '../../kernel/index.ts';
 import { findAgent, listAgents, registerAgent } from '../../ledger/index.ts';
 import { environmentNameFault } from '../../sandbox/index.ts';
+import { findPty, ptyMissingCure } from '../../terminal/index.ts';
 import type { AgentView, NewAgent } from '../../wire/index.ts';
 import type { Caller } from '../caller.ts';
 import type { AppContext } from '../context.ts';
@@ -15,6 +16,8 @@ import { agentView } from './views.ts';
 export async function addAgent(ctx: AppContext, caller: Caller, agent: NewAgent): Promise<Result<AgentView>> {
   const program = await resolveProgram(agent.command[0] ?? '', ctx.carried.path);
   if (!program.ok) return program;
+  const pty = agent.tty === true ? requirePty() : ok();
+  if (!pty.ok) return pty;
   const badName = (agent.envNames ?? [])
     .map((name) => ({ name, fault: environmentNameFault(name) }))
     .find(({ fault }) => fault !== undefined);
@@ -27,11 +30,11 @@ export async function addAgent(ctx: AppContext, caller: Caller, agent: NewAgent)
     );
   }
   const added = await once(ctx.store, caller, 'agent.add', agent, async (tx) => {
-    const { codename, driver, family, roles, envNames = [], account } = agent;
+    const { codename, driver, family, roles, tty = false, envNames = [], account } = agent;
     const command = [program.value, ...agent.command.slice(1)];
     const result = await registerAgent(
       tx,
-      { codename, driver, family, roles, command, envNames, ...(account === undefined ? {} : { account }) },
+      { codename, driver, family, roles, command, tty, envNames, ...(account === undefined ? {} : { account }) },
       { actor: caller.actor, source: 'operator' },
     );
     if (!result.ok) return result;
@@ -41,6 +44,13 @@ export async function addAgent(ctx: AppContext, caller: Caller, agent: NewAgent)
   if (!added.ok) return added;
   const found = await findAgent(ctx.store.read, added.value.codename);
   return found.ok ? ok(await agentView(ctx.store.read, found.value, ctx.store.clock.now())) : found;
+}
+
+/** The native part that a program at a terminal needs; refuses `pty_missing` with what to do. */
+function requirePty(): Result<undefined> {
+  const pty = findPty();
+  if (pty.found) return ok();
+  return refuse('wrong-state', 'pty_missing', `No program can run at a terminal here: ${pty.why} ${ptyMissingCure}`);
 }
 
 export async function listAgentViews(ctx: AppContext): Promise<Result<AgentView[]>> {

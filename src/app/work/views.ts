@@ -129,6 +129,7 @@ export async function agentView(db: Db, agent: Agent, now: number): Promise<Agen
     codename: agent.codename,
     driver: agent.driver,
     command: agent.command,
+    tty: agent.tty,
     family: agent.family,
     roles: agent.roles.filter((role) => role !== 'coordinator'),
     active: agent.isActive,

@@ -10,7 +10,7 @@ export function define(command: Command, context: CliContext): void {
     const agents = await context.get<AgentView[]>('/api/agents');
     const rows = agents.map((one) => [
       one.codename,
-      one.driver,
+      one.tty ? `${one.driver} (tty)` : one.driver,
       one.family,
       one.roles.join(','),
       stateOf(one),
@@ -32,6 +32,7 @@ export function define(command: Command, context: CliContext): void {
     .argument('<command...>', 'Program and arguments, after --')
     .requiredOption('--family <name>', 'Provider family: claude, codex, gemini …')
     .option('--driver <driver>', 'acp, claude, codex or command', 'acp')
+    .option('--tty', 'With the driver command: run the program at a terminal, to be watched by "attach"')
     .option('--role <role...>', 'author, reviewer or qa', ['author'])
     .option('--account <name>', 'Provider account, where it is not that of the key or log-in; shares its limits')
     .option('--env <name...>', 'Environment variables handed over to it, by name');
@@ -42,6 +43,7 @@ export function define(command: Command, context: CliContext): void {
       command: program,
       family: options.family,
       driver: options.driver,
+      ...(options.tty === true ? { tty: true } : {}),
       roles: options.role,
       ...(options.env === undefined ? {} : { envNames: options.env }),
       ...(options.account === undefined ? {} : { account: options.account }),

@@ -1,18 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-
 import type { Command } from 'commander';
 
 import { parseDuration } from '../../config/index.ts';
 import type { TranscriptPage } from '../../wire/index.ts';
 import type { CliContext } from '../context.ts';
-import { readThroughRestarts } from '../follow-pages.ts';
+import { followTranscript } from '../follow-transcript.ts';
 import { failWith } from '../outcome.ts';
 import { TranscriptText } from '../show-transcript.ts';
-
-/** How long the server holds a request while nothing comes (ms). */
-const followWaitMs = 15_000;
-/** How often is looked whether an ended process was started again (ms). */
-const lookAgainMs = 500;
 
 export function define(command: Command, context: CliContext): void {
   command
@@ -34,49 +27,10 @@ export function define(command: Command, context: CliContext): void {
     const generation = options.generation as string | undefined;
     const first = await context.get<TranscriptPage>(path, { ...query, ...begin, generation });
     const isWhole = options.follow || options.all || (begin.since !== undefined && !options.json);
-    if (isWhole) return readOn(context, path, query, first, options);
+    if (isWhole) return followTranscript(context, path, query, first, options);
     const text = new TranscriptText();
     return { json: first, text: text.add(first.entries) + text.end() };
   });
-}
-
-/** Prints page by page, holding one; with `--json` one entry a line. */
-async function readOn(
-  context: CliContext,
-  path: string,
-  query: { limit: string; raw: true | undefined },
-  first: TranscriptPage,
-  options: { json?: boolean; follow?: unknown; generation?: unknown },
-): Promise<{ json: unknown; text: string }> {
-  const text = new TranscriptText();
-  let last = first;
-  for (let page: TranscriptPage | undefined = first; page !== undefined;) {
-    last = page;
-    const { entries } = page;
-    context.io.out(options.json ? entries.map((entry) => `${JSON.stringify(entry)}\n`).join('') : text.add(entries));
-    await context.io.drained?.();
-    const next = nextOf(page, options);
-    if (next === undefined) break;
-    if (page.ended && next.generation === page.generation)
-      await sleep(lookAgainMs, undefined, { signal: context.io.signal }).catch(() => {});
-    const { limit, raw } = query;
-    page = await readThroughRestarts<TranscriptPage>(context, path, { limit, raw, ...next });
-  }
-  return { json: { generation: last.generation, next: last.next, ended: last.ended }, text: text.end() };
-}
-
-/** Where the reading goes on; `undefined` at its end. */
-function nextOf(
-  page: TranscriptPage,
-  options: { follow?: unknown; generation?: unknown },
-): { generation: number; after: number; waitMs?: number } | undefined {
-  const here = { generation: page.generation, after: page.next };
-  if (page.hasMore) return here;
-  if (page.ended && options.generation !== undefined) return undefined;
-  // A process that was started again goes on in the next generation's journal.
-  if (page.ended && page.generation < page.newestGeneration) return { generation: page.generation + 1, after: 0 };
-  if (options.follow !== true || (page.ended && page.sessionEnded)) return undefined;
-  return { ...here, waitMs: followWaitMs };
 }
 
 function beginOf(options: Record<string, unknown>): Record<string, string | number | undefined> {

@@ -11,6 +11,10 @@ import {
   handedBackView,
   pageOf,
   reasonRequest,
+  keyboardRequest,
+  keyboardView,
+  keysRequest,
+  keysView,
   sessionFolderView,
   sessionName,
   sessionQuery,
@@ -23,6 +27,8 @@ import {
   tellRequest,
   terminalRequest,
   terminalView,
+  terminalPage,
+  terminalQuery,
   toldView,
   transcriptPage,
   transcriptQuery,
@@ -89,6 +95,27 @@ function addReading(api: Api, parts: ApiParts): void {
       answer: transcriptPage,
     },
     (input) => sessions.transcript(input.caller, input.params.session, input.query),
+  );
+  addRoute(
+    api,
+    parts,
+    'GET /api/sessions/{session}/terminal',
+    { summary: 'Read what a program shows at its terminal', params, query: terminalQuery, answer: terminalPage },
+    (input) => sessions.terminal(input.caller, input.params.session, input.query),
+  );
+  addRoute(
+    api,
+    parts,
+    'PUT /api/sessions/{session}/terminal/keyboard',
+    { summary: 'Take the keyboard of a program at a terminal', params, body: keyboardRequest, answer: keyboardView },
+    (input) => sessions.takeKeyboard(input.caller, input.params.session, input.body),
+  );
+  addRoute(
+    api,
+    parts,
+    'POST /api/sessions/{session}/terminal/keys',
+    { summary: 'Type at the terminal of a program', params, body: keysRequest, answer: keysView },
+    (input) => sessions.typeKeys(input.caller, input.params.session, input.body),
   );
   addRoute(
     api,

@@ -122,6 +122,7 @@ export function profileForCommand(agent: {
   driver: AgentProfile['driver'];
   command: readonly string[];
   family: string;
+  tty?: boolean;
 }): AgentProfile {
   const known = knownProfile(agent.driver, agent.command);
   const bare = { environmentNames: [], environment: {}, mode: null, stop: {}, quirks: {} };

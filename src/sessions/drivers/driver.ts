@@ -1,4 +1,5 @@
 import type { Clock, Json, Result } from '../../kernel/index.ts';
+import type { TerminalInput } from '../../terminal/index.ts';
 import type { Generation, StopOptions, StopReport } from '../host/index.ts';
 import type {
   EventBatch,
@@ -36,6 +37,8 @@ export interface StartArguments {
   mcpServers: readonly McpServerSpec[];
   /** Arguments that switch the agent's own sandbox off, when ours holds (X-11). */
   ownSandboxOff: readonly string[];
+  /** The brief, for programs that get it at their start; cut to what an argument can hold. */
+  prompt?: string;
 }
 
 /** What the caller knows about the session. */
@@ -112,10 +115,18 @@ export interface AgentLink {
   answerPermission(requestId: string, choice: PermissionChoice | 'cancelled'): Promise<Result<undefined>>;
   /** Answers a question. Safe to repeat. Refuses `request_unknown`, `request_settled`. */
   answerQuestion(requestId: string, answer: QuestionAnswer): Promise<Result<undefined>>;
+  /** What a human may do at the program's terminal; absent where it has none. */
+  readonly terminal?: TerminalControl;
   /** The ordered stop (decision 5): cancel, answers, latch, end of input, SIGTERM, SIGKILL, sweep. Safe to repeat. */
   stop(options?: StopOptions & { cancelGraceMs?: number }): Promise<StopReport>;
   /** Lets go and leaves the agent alone; what a stopping server does. */
   detach(): Promise<void>;
+}
+
+/** The keyboard and the size of a program's terminal. */
+export interface TerminalControl {
+  /** Types or resizes, as the file holds it once for each `id`. Refuses `generation_stopping`, `generation_ended`. */
+  send(input: TerminalInput): Promise<Result<undefined>>;
 }
 
 /** A link's state at one moment. */
@@ -160,6 +171,8 @@ export interface AgentProfile {
   authMethod?: string;
   stop: StopOptions;
   quirks: AgentQuirks;
+  /** `command` only: the program runs at a terminal of its own (ADR 0030). Default false. */
+  tty?: boolean;
 }
 
 /** Ways in which agents differ from the protocol. */

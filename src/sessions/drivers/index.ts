@@ -15,6 +15,7 @@ export type {
   LinkSnapshot,
   McpServerSpec,
   StartArguments,
+  TerminalControl,
 } from './driver.ts';
 export type {
   DriverEvent,

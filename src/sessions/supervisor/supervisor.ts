@@ -1,4 +1,5 @@
 import type { Actor } from '../../kernel/index.ts';
+import type { TerminalControl } from '../drivers/index.ts';
 import { purgeExpiredKeys } from '../../store/index.ts';
 import { createBroker } from '../broker.ts';
 import type { SessionContext, SupervisorOptions } from '../ports.ts';
@@ -31,6 +32,8 @@ export interface Supervisor {
   stopAll(cause: { actor: Actor; reason: string }): Promise<StoppedSession[]>;
   /** Sessions whose agents this server holds now. */
   attachedSessions(): { sessionId: string; generation: number }[];
+  /** The terminal of a session's program; `undefined` where it has none or this server does not hold it. */
+  terminalOf(sessionId: string): { generation: number; control: TerminalControl } | undefined;
 }
 
 /**
@@ -74,6 +77,11 @@ export async function startSupervisor(ctx: SessionContext, options: SupervisorOp
       state.sessions.clear();
     },
     stopAll: (cause) => stopAllSessions(state, cause),
+    terminalOf(sessionId) {
+      const attached = state.sessions.get(sessionId);
+      const control = attached?.link.terminal;
+      return attached && control ? { generation: attached.generation, control } : undefined;
+    },
     attachedSessions: () =>
       [...state.sessions.values()].map(({ sessionId, generation }) => ({ sessionId, generation })),
   };

@@ -17,6 +17,7 @@ export const sessionsEvents = {
   'session.turn-ended': 'A turn ended; facts `stop_reason` and usage.',
   'session.process-ended': 'The process of a generation ended; fact `how`.',
   'session.swept': 'Processes that outlived their agent were ended; fact `count`.',
+  'session.keyboard-taken': 'A human took the keyboard of a program at a terminal; what is typed stands in no event.',
   'session.reported': 'An agent reported its status (STATUS_UPDATE); the text is not in the event.',
   'session.checkpoint': 'An agent reported a checkpoint.',
   'session.done-held': 'A completion was reported while questions are open or the session is paused; it waits (S-44).',

@@ -11,6 +11,7 @@ import { accountLimits } from './0010-account-limits.ts';
 import { watched } from './0011-watched.ts';
 import { takeover } from './0012-takeover.ts';
 import { notify } from './0013-notify.ts';
+import { agentTty } from './0014-agent-tty.ts';
 import type { Migration } from './migration.ts';
 
 export type { Migration, StoreDialect } from './migration.ts';
@@ -32,4 +33,5 @@ export const migrations: readonly Migration[] = [
   watched,
   takeover,
   notify,
+  agentTty,
 ];

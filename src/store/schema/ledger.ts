@@ -21,6 +21,8 @@ export interface AgentRow {
   driver: 'acp' | 'claude' | 'codex' | 'command';
   /** JSON argv. */
   command: string;
+  /** The program of a `command` agent runs at a terminal. */
+  tty: number;
   /** Name of the provider account that is billed; one limit breaker for each. */
   account: string | null;
   /** JSON list of environment names that the operator hands over to this agent. */

@@ -1,7 +1,9 @@
 import { ok, refuse } from '../../../kernel/index.ts';
 import type { Clock, Result } from '../../../kernel/index.ts';
+import { parseTerminalFrame } from '../../../terminal/index.ts';
+import type { TerminalInput } from '../../../terminal/index.ts';
 import type { Generation, JournalLine, JournalReader, StopOptions, StopReport } from '../../host/index.ts';
-import type { AgentLink, AgentProfile, DriverSink, LinkSnapshot } from '../driver.ts';
+import type { AgentLink, AgentProfile, DriverSink, LinkSnapshot, TerminalControl } from '../driver.ts';
 import type { DriverEvent, PromptVerdict } from '../driver-event.ts';
 import { LinkLoop } from '../link-loop.ts';
 import type { LinkHandler } from '../link-loop.ts';
@@ -15,7 +17,13 @@ interface PromptLine {
   prompt: string;
 }
 
-/** A program over plain pipes: output as noise, prompts as lines where the profile allows them, liveness from the process. */
+/** How many ids of inputs are remembered, so that one that is sent again is not typed again. */
+const maxInputs = 2_000;
+
+/**
+ * A program without protocol: liveness from the process. Over pipes its output is noise, and prompts go as lines where the
+ * profile allows them. At a terminal nothing is read from what it draws (field cases 50, 55).
+ */
 export class CommandLink implements AgentLink, LinkHandler {
   readonly generation: Generation;
   readonly #loop: LinkLoop;
@@ -23,6 +31,8 @@ export class CommandLink implements AgentLink, LinkHandler {
   readonly #prompts = new Map<string, { end: number; verdict: PromptVerdict }>();
   #sending: Promise<unknown> = Promise.resolve();
   #isAnnounced: boolean;
+  readonly #inputs = new Set<string>();
+  readonly terminal?: TerminalControl;
 
   constructor(parts: {
     generation: Generation;
@@ -35,6 +45,7 @@ export class CommandLink implements AgentLink, LinkHandler {
     this.generation = parts.generation;
     this.#profile = parts.profile;
     this.#isAnnounced = !parts.isFresh;
+    if (parts.profile.tty) this.terminal = { send: (input) => this.#send(input) };
     this.#loop = new LinkLoop(parts.generation, parts.reader, this, parts.sink, parts.clock);
   }
 
@@ -119,6 +130,7 @@ export class CommandLink implements AgentLink, LinkHandler {
   }
 
   readLine(line: JournalLine): DriverEvent[] {
+    if (this.terminal) return isStart(line) ? this.#announce() : [];
     const text =
       line.kind === 'line'
         ? line.bytes.toString('utf8').slice(0, maxOutputChars)
@@ -127,16 +139,16 @@ export class CommandLink implements AgentLink, LinkHandler {
   }
 
   async advance(): Promise<void> {
-    if (this.generation.look().phase === 'running') this.#loop.emit(this.#announce());
+    if (!this.terminal && this.generation.look().phase === 'running') this.#loop.emit(this.#announce());
   }
 
   nextDueAt(): number {
-    return this.#isAnnounced ? Infinity : 0;
+    return this.#isAnnounced || this.terminal ? Infinity : 0;
   }
 
   finish(): DriverEvent[] {
     const { phase } = this.generation.look();
-    if (phase !== 'start-failed') return this.#announce();
+    if (phase !== 'start-failed') return this.terminal && !this.#isAnnounced ? [noTerminal] : this.#announce();
     return [{ kind: 'start-failed', code: 'no_process', message: 'the process did not come up within 5 s' }];
   }
 
@@ -151,14 +163,44 @@ export class CommandLink implements AgentLink, LinkHandler {
     ];
   }
 
+  /** One line in the file for each id, however often it is sent; what is typed stands in no journal. */
+  #send(input: TerminalInput): Promise<Result<undefined>> {
+    const result = this.#sending.then(async (): Promise<Result<undefined>> => {
+      if (this.#inputs.has(input.id)) return ok(undefined);
+      const appended = await this.generation.append(JSON.stringify(input));
+      if (!appended.ok) return appended;
+      this.#noteInput(input.id);
+      return ok(undefined);
+    });
+    this.#sending = result.catch(() => undefined);
+    return result;
+  }
+
+  #noteInput(id: string): void {
+    this.#inputs.add(id);
+    const [oldest] = this.#inputs;
+    if (this.#inputs.size > maxInputs && oldest !== undefined) this.#inputs.delete(oldest);
+  }
+
   #notePrompt(line: string, end: number): void {
     try {
-      const { promptId } = JSON.parse(line) as PromptLine;
-      this.#prompts.set(promptId, { end, verdict: 'unconfirmed' });
+      const { promptId, id } = JSON.parse(line) as PromptLine & { id?: string };
+      if (id !== undefined) this.#noteInput(id);
+      else this.#prompts.set(promptId, { end, verdict: 'unconfirmed' });
     } catch {
       // A line that was completed after a crash without its beginning known; nobody waits for it.
     }
   }
+}
+
+const noTerminal: DriverEvent = {
+  kind: 'start-failed',
+  code: 'no_process',
+  message: 'the process that was to keep the terminal ended before it had started the program; see its stderr',
+};
+
+function isStart(line: JournalLine): boolean {
+  return line.kind === 'line' && parseTerminalFrame(line.bytes.toString('utf8'))?.pty === 'started';
 }
 
 function unknownRequest(requestId: string): Result<undefined> {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import type { SessionFolderView, TranscriptPage } from '../../src/wire/index.ts';
-import { openWorld, type Step } from './world.ts';
+import { openWorld, type Step } from '../app/world.ts';
 
 const evil = 'x\u001B]0;owned\u0007\u001B[2J\u202Ey';
 
