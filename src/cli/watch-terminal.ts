@@ -55,7 +55,7 @@ export async function watchTerminal(
     const keys = decoder.write(bytes);
     const end = keys.indexOf(detachKey);
     if (keyboard && mode === 'writing') keyboard.type(forProgram(end < 0 ? keys : keys.slice(0, end), screen));
-    if (end >= 0 || (mode === 'watching' && /[q\u0003]/.test(keys))) leaving.abort();
+    if (end >= 0 || (mode === 'watching' && ['q', '\u0003'].some((key) => keys.includes(key)))) leaving.abort();
   });
   const stopResize = terminal.onResize(() => {
     painter.forget();

@@ -16,16 +16,21 @@ export function safeRow(line: IBufferLine | undefined, cols: number, options: { 
   if (!line) return '';
   let text = '';
   let style = '';
+  let before = 0;
   const end = contentEnd(line, cols);
   for (let column = 0; column < end; column += 1) {
     const cell = line.getCell(column);
-    if (!cell || cell.getWidth() === 0) continue;
+    const width = cell?.getWidth() ?? 0;
+    // Without width and not the second half of a wide one: something invisible that stands alone.
+    const isSecondHalf = width === 0 && before === 2;
+    before = width;
+    if (!cell || isSecondHalf) continue;
     const wanted = options.plain ? '' : styleOf(cell);
     if (wanted !== style) text += `\u001B[0${wanted}m`;
     style = wanted;
     const chars = cell.isInvisible() ? ' ' : safeCell(cell.getChars());
     text += chars;
-    if (!options.plain && /[^ -~]/.test(chars)) text += `\u001B[${column + 1 + Math.max(1, cell.getWidth())}G`;
+    if (!options.plain && /[^ -~]/.test(chars)) text += `\u001B[${column + 1 + Math.max(1, width)}G`;
   }
   return style === '' ? text : `${text}\u001B[0m`;
 }

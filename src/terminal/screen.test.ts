@@ -1,5 +1,5 @@
 /* oxlint-disable no-control-regex -- control characters are what this is about */
-import fc from 'fast-check';
+import { array, assert, asyncProperty, constantFrom, oneof } from 'fast-check';
 import { expect, test } from 'vitest';
 
 import { clampSize, parseTerminalFrame } from './frames.ts';
@@ -79,8 +79,8 @@ test('shows styles, wide characters and glyphs where they stand', async () => {
 
 test('a snapshot draws the same screen on a blank one, and what comes after it goes on there (property)', async () => {
   // Output is decoded from UTF-8, so half a character cannot come; a screen would wait for the other half.
-  const piece = fc.oneof(
-    fc.constantFrom(
+  const piece = oneof(
+    constantFrom(
       ...attacks.filter((attack) => attack.isWellFormed()),
       '\u001B[?1049h',
       '\u001B[?1049l',
@@ -91,10 +91,10 @@ test('a snapshot draws the same screen on a blank one, and what comes after it g
       '\u001B[2J',
       '\u001B[H',
     ),
-    fc.constantFrom('\u001B[3;7H', '\u001B[A', '\u001B[K', '\u001B[7m', '\u001B[0m', '漢字', 'é', 'plain words', '\t'),
+    constantFrom('\u001B[3;7H', '\u001B[A', '\u001B[K', '\u001B[7m', '\u001B[0m', '漢字', 'é', 'plain words', '\t'),
   );
-  await fc.assert(
-    fc.asyncProperty(fc.array(piece, { maxLength: 30 }), async (pieces) => {
+  await assert(
+    asyncProperty(array(piece, { maxLength: 30 }), async (pieces) => {
       const first = await openScreen(size);
       await first.write(pieces.join(''));
       const second = await openScreen({ cols: 10, rows: 3 });
