@@ -41,8 +41,12 @@ import type {
   NotifyTestView,
   NotifyView,
   OwnerView,
+  OutsideMessageView,
+  OutsidePeerView,
+  OutsideRegistration,
   Page,
   PageQuery,
+  PeersQuery,
   PeerView,
   ProjectDetail,
   ProjectView,
@@ -110,6 +114,7 @@ export interface App {
   notify: NotifyUseCases;
   agentSide: AgentSideUseCases;
   watched: WatchedUseCases;
+  peers: PeersUseCases;
 }
 
 export interface WorkUseCases {
@@ -284,4 +289,27 @@ export interface AgentSideUseCases {
   taskReady(caller: Caller, limit: number): Answer<TaskView[]>;
   taskClaim(caller: Caller, task: string): Answer<ClaimView>;
   taskUpdate(caller: Caller, task: string, change: AgentTaskChange): Answer<TaskView>;
+}
+
+/**
+ * What outside clients reach through the claude-peers port (sessions decision 10). They have no identity that we believe, so
+ * there is no `Caller`, and nothing here decides, commands, or reads what is not theirs.
+ */
+export interface PeersUseCases {
+  /** Where the port should be open now, 0 = nowhere, and the token that it asks for. */
+  wanted(): { port: number; token: string | undefined };
+  /** Called when `wanted` may have changed. */
+  onSettings(listener: () => void): () => void;
+  register(client: OutsideRegistration): Answer<{ id: string }>;
+  heartbeat(id: string): Promise<void>;
+  setSummary(id: string, summary: string): Promise<void>;
+  list(query: PeersQuery): Promise<OutsidePeerView[]>;
+  send(message: { from: string; to: string; text: string }): Answer<undefined>;
+  take(id: string, how: 'poll' | 'peek'): Promise<OutsideMessageView[]>;
+  ack(ids: readonly number[], id?: string): Promise<number>;
+  unregister(id: string): Promise<void>;
+  /** What is due each 30 s: clients that have gone, messages that nobody fetched for a day. */
+  tidy(): Promise<void>;
+  /** Writes what became of the port into the log. */
+  note(what: { kind: 'failed'; code: string } | { kind: 'opened'; port: number } | { kind: 'closed' }): Promise<void>;
 }

@@ -26,6 +26,7 @@ import { instanceUseCases } from './instance/use-cases.ts';
 import { afterLandingEffect, followLanding } from './landing/after-landing.ts';
 import { startBaseWatch } from './landing/watch-bases.ts';
 import { releaseHeldCall } from './launch/judge-permission.ts';
+import { peersUseCases } from './peers/use-cases.ts';
 import { createSessionPorts, turnEndedEffect } from './launch/session-ports.ts';
 import { openCredentials } from './notify/credentials.ts';
 import { createNotifying, type Notifying } from './notify/start-notifying.ts';
@@ -89,6 +90,7 @@ export async function createApp({ telegramToken, ...parts }: AppParts): Promise<
     notify: notifyUseCases(context),
     agentSide: agentSideUseCases(context),
     watched: watchedUseCases(context),
+    peers: peersUseCases(context),
   };
   return { app, context, start: services.start, stop: services.stop };
 }

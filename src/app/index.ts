@@ -33,6 +33,7 @@ export type {
   DecisionUseCases,
   GateUseCases,
   InstanceUseCases,
+  PeersUseCases,
   RepositoryUseCases,
   ReviewUseCases,
   SessionUseCases,

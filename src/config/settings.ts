@@ -125,6 +125,20 @@ export const settings = {
     help: 'Length of the supervision cycle (S-42).',
     change: 'operator',
   },
+  'sessions.peersPort': {
+    env: 'CHANTIER_PEERS_PORT',
+    default: 0,
+    kind: integer(0, 65_535),
+    help: 'Port on 127.0.0.1 that serves the claude-peers interface to agents you start yourself; 0 = closed. Theirs is 7899.',
+    change: 'proof',
+  },
+  'sessions.peersToken': {
+    env: null,
+    default: false,
+    kind: { type: 'flag' },
+    help: 'Whether clients of the claude-peers port need the bearer token of `CHANTIER_HOME/keys/peers.token`.',
+    change: 'proof',
+  },
   'sessions.hungTimeout': {
     env: null,
     default: 120_000,

@@ -7,6 +7,7 @@ import type { Access, App } from '../app/index.ts';
 import { ensureRunFolder, type InstancePaths, operatorSocketOf } from '../config/index.ts';
 import { buildApi } from './api.ts';
 import { serveConsoleFrom } from './console-files.ts';
+import { startPeersDoor } from './peers/peers-door.ts';
 import { type Listener, listenOnSocket, listenOnTcp } from './listen.ts';
 
 /** What a server is started with. The caller holds the instance (`acquireInstanceLock` of the store). */
@@ -74,12 +75,13 @@ export async function startServer(options: StartServerOptions): Promise<RunningS
   }
   const { port } = listeners[0]!;
   const url = `http://127.0.0.1:${port}`;
+  const peersDoor = await startPeersDoor(app.peers, log);
   options.announce(url);
 
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
     stopping.abort();
-    await Promise.all(listeners.map((listener) => listener.stop()));
+    await Promise.all([peersDoor.stop(), ...listeners.map((listener) => listener.stop())]);
   };
   return { url, port, socket, bridgeFolder, stop: () => (stopped ??= stop()) };
 }

@@ -130,6 +130,17 @@ export async function storeMessage(
   return id;
 }
 
+/** How many unread messages a session may have; a peer that is not read is not written to for ever. */
+export const maxWaiting = 100;
+
+/** How many messages wait for the session. */
+export async function waitingCount(tx: Tx, session: SessionRow): Promise<number> {
+  const row = await waitingFor(tx, session)
+    .select((eb) => eb.fn.countAll().as('count'))
+    .executeTakeFirstOrThrow();
+  return Number(row.count);
+}
+
 /** Woken with the receiving session's id. */
 export const messagesTopic = 'messages';
 

@@ -28,6 +28,23 @@ export { endSession } from './end-session.ts';
 export { fields, workKeyPattern } from './fields.ts';
 export type { OutwardNames } from './outward-names.ts';
 export { outwardNames } from './outward-names.ts';
+export {
+  ackOutside,
+  dismissOutside,
+  forgetOutside,
+  heartbeatOutside,
+  listOutside,
+  maxOutsidePeers,
+  outsideWords,
+  portActor,
+  reapOutside,
+  registerOutside,
+  sendFromOutside,
+  setOutsideSummary,
+  takeOutside,
+  unregisterOutside,
+} from './peers/index.ts';
+export type { OutsideRegistration } from './peers/index.ts';
 export { answerPermission, askOf as permissionAskOf } from './permissions.ts';
 export type {
   LaunchPlan,

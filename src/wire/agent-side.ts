@@ -73,10 +73,13 @@ export type ReviewReceipt = z.infer<typeof reviewReceipt>;
 
 export const peerView = z.object({
   endpointId: z.string(),
-  workKey: z.string(),
+  /** Null for a client of the claude-peers port. */
+  workKey: z.string().nullable(),
   agent: z.string(),
   summary: z.string().nullable(),
   lastSeenAt: timestamp.nullable(),
+  /** Not one of our sessions: somebody's own process on this machine. */
+  outside: z.boolean(),
 });
 export type PeerView = z.infer<typeof peerView>;
 

@@ -236,6 +236,8 @@ export {
 } from './work.ts';
 export type { HookOrderView, WatchedHookRequest, WatchedOutcomeView, WatchedSessionView } from './watched.ts';
 export { hookOrder, watchedHook, watchedOutcome, watchedSessionView, watchedWaitQuery } from './watched.ts';
+export type { OutsideMessageView, OutsidePeerView, OutsideRegistration, PeersQuery } from './peers.ts';
+export { outsideAck, outsideRegistration, outsideSending, peerId, peersQuery, peerSummary } from './peers.ts';
 export type { PrincipalKind, Right, RightVerdict, RouteName } from './rights.ts';
 export { isMutation, judgeRight, phoneVerdicts, principalKinds, rightOf, rights } from './rights.ts';
 export type {

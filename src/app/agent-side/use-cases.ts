@@ -80,10 +80,12 @@ export function agentSideUseCases(ctx: AppContext): AgentSideUseCases {
             agent: peer.agent,
             summary: peer.summary,
             lastSeenAt: peer.last_seen_at === null ? null : toRfc3339(peer.last_seen_at),
+            outside: peer.is_outside,
           })),
         );
       }),
-    sendMessage: (caller, message) => withHolder(caller, (holder) => sendMessage(ctx.sessions, holder, message)),
+    sendMessage: (caller, message) =>
+      withHolder(caller, (holder) => sendMessage(ctx.sessions, holder, { ...message, key: caller.idempotencyKey })),
     checkMessages: (caller, ack) =>
       withHolder(caller, async (holder) => {
         const messages = await checkMessages(ctx.sessions, holder, { ack });

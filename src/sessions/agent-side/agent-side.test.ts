@@ -128,7 +128,7 @@ eachStore((_dialect, open) => {
     const peers = mustOk(await listPeersFor(world.ctx, a));
     expect(peers.map((peer) => peer.work_key)).toEqual(['PD-2', 'PD-3']);
     const to = peers[0]?.peer_id;
-    mustOk(await sendMessage(world.ctx, a, { to, text: 'the interface has changed' }));
+    mustOk(await sendMessage(world.ctx, a, { to, text: 'the interface has changed', key: 'm1' }));
     const first = mustOk(await checkMessages(world.ctx, b));
     expect(first).toMatchObject([{ type: 'TEXT', payload: { text: 'the interface has changed' } }]);
     expect(mustOk(await checkMessages(world.ctx, b))).toEqual(first);
@@ -147,11 +147,13 @@ eachStore((_dialect, open) => {
     for (const refused of [
       await listPeersFor(world.ctx, reviewer),
       await checkMessages(world.ctx, reviewer),
-      await sendMessage(world.ctx, reviewer, { to: authorPeer, text: 'hi' }),
+      await sendMessage(world.ctx, reviewer, { to: authorPeer, text: 'hi', key: 'm1' }),
       await askHuman(world.ctx, reviewer, { text: 'may I?', key: 'k' }),
     ])
       expect(refused).toMatchObject({ ok: false, refusal: { kind: 'not-permitted' } });
-    expect(await sendMessage(world.ctx, author, { to: reviewerPeer, text: 'hi' })).toMatchObject({ ok: false });
+    expect(await sendMessage(world.ctx, author, { to: reviewerPeer, text: 'hi', key: 'm2' })).toMatchObject({
+      ok: false,
+    });
   });
 
   it('a message is fenced by the generation it was sent to (decision 10)', async () => {
@@ -190,5 +192,23 @@ eachStore((_dialect, open) => {
     expect(await readStatus(world.store.read, { includeEnded: true })).toMatchObject([
       { state: 'ABORTED', waiting_for: null },
     ]);
+  });
+
+  it('a message that is sent again under its key is stored once; an inbox takes 100 unread messages and no more (decision 10)', async () => {
+    const world = await setup();
+    const a = await world.running('PD-1');
+    const b = await world.running('PD-2');
+    const to = (await world.row(b.sessionId)).endpoint_id;
+    const first = mustOk(await sendMessage(world.ctx, a, { to, text: 'once', key: 'm' }));
+    expect(mustOk(await sendMessage(world.ctx, a, { to, text: 'once', key: 'm' }))).toEqual(first);
+    expect(await sendMessage(world.ctx, a, { to, text: 'other words', key: 'm' })).toMatchObject({ ok: false });
+    for (let n = 1; n < 100; n += 1) mustOk(await sendMessage(world.ctx, a, { to, text: 'more', key: `m${n}` }));
+    expect(await sendMessage(world.ctx, a, { to, text: 'one too many', key: 'last' })).toMatchObject({
+      ok: false,
+      refusal: { kind: 'quota', code: 'inbox_full' },
+    });
+    mustOk(await checkMessages(world.ctx, b, { ack: [first.id] }));
+    mustOk(await sendMessage(world.ctx, a, { to, text: 'room again', key: 'last' }));
+    expect(mustOk(await checkMessages(world.ctx, b))).toHaveLength(100);
   });
 });

@@ -10,7 +10,7 @@ export { findLastLine, findTail } from './journal-tail.ts';
 export { JournalReader } from './journal-reader.ts';
 export type { JournalLine, ReaderBounds } from './journal-reader.ts';
 export { findOwnScope } from './own-scope.ts';
-export { bootId, isAlive } from './process-identity.ts';
+export { bootId, isAlive, readProcess } from './process-identity.ts';
 export type { ProcessIdentity } from './process-identity.ts';
 export { findRunProcesses } from './run-processes.ts';
 export { generationFolder, startGeneration } from './start-generation.ts';

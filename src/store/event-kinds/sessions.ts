@@ -35,5 +35,9 @@ export const sessionsEvents = {
   'message.acked': 'A message was acknowledged by its receiver.',
   'broker.degraded': 'The broker cannot be reached; nothing is judged meanwhile (ERR-06, S-52).',
   'broker.recovered': 'The broker is back; a reconciliation follows (S-50).',
+  'broker.port-failed': 'The claude-peers port cannot be opened; it is tried again (fact `code`).',
+  'broker.port-opened': 'The claude-peers port is open; facts `port`, `needs_token`.',
+  'broker.port-closed': 'The claude-peers port was closed by its setting.',
+  'peer.registered': 'An outside client joined by the claude-peers port; fact `pid`.',
   'reconciliation.gap': 'Local sessions and living peers differ (S-46).',
 } as const;

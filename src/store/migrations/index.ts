@@ -12,6 +12,7 @@ import { watched } from './0011-watched.ts';
 import { takeover } from './0012-takeover.ts';
 import { notify } from './0013-notify.ts';
 import { agentTty } from './0014-agent-tty.ts';
+import { outsidePeers } from './0015-outside-peers.ts';
 import type { Migration } from './migration.ts';
 
 export type { Migration, StoreDialect } from './migration.ts';
@@ -34,4 +35,5 @@ export const migrations: readonly Migration[] = [
   takeover,
   notify,
   agentTty,
+  outsidePeers,
 ];

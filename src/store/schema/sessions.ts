@@ -231,6 +231,39 @@ export interface SessionQuotaRow {
   id: 'author' | 'reviewer';
 }
 
+/** A client of the claude-peers port: somebody else's process on this machine (decision 10). */
+export interface OutsidePeerRow {
+  /** 8 characters of `a-z0-9`. */
+  id: string;
+  /** The node whose machine it runs on. */
+  node_id: string;
+  pid: number;
+  /** Tells that very process from a later one with its pid, and from one whose agent has gone; null where that cannot be told. */
+  process_mark: string | null;
+  cwd: string;
+  git_root: string | null;
+  tty: string | null;
+  summary: string;
+  registered_at: number;
+  last_seen_at: number;
+  /** Its process or its agent has gone, or it said so; what waits for it is kept for the one that comes after it. */
+  gone_at: number | null;
+}
+
+/** A message to an outside peer. Text kept out of events. */
+export interface OutsideMessageRow {
+  ord: Generated<number>;
+  /** Random: whoever does not have the message cannot acknowledge it. */
+  id: number;
+  to_peer: string;
+  from_id: string;
+  text: string;
+  sent_at: number;
+  /** Handed out by peeking; handed out again 60 s later unless acknowledged. */
+  polled_at: number | null;
+  delivered_at: number | null;
+}
+
 /** Tables of `sessions`. */
 export interface SessionsSchema {
   session: SessionRow;
@@ -241,6 +274,8 @@ export interface SessionsSchema {
   session_report: SessionReportRow;
   session_usage: SessionUsageRow;
   session_quota: SessionQuotaRow;
+  outside_peer: OutsidePeerRow;
+  outside_message: OutsideMessageRow;
   account_limit: AccountLimitRow;
   takeover: TakeoverRow;
 }
