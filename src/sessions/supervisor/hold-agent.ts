@@ -39,6 +39,8 @@ export async function holdAgent(
   };
   state.sessions.set(row.id, attached);
   held.resolve(attached);
+  // One that was live before needs no word in the store: with a hundred of them each transaction counts.
+  if (row.process === 'live') return state.loop.poke(row.id);
   await state.ctx.store.tx((tx) =>
     tx.db
       .updateTable('session')
