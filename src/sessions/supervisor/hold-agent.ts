@@ -9,8 +9,11 @@ import type { SupervisorState } from './supervisor-state.ts';
 
 /** Batches of mere chatter are written at most this often (ms). */
 const chatterMs = 1_000;
-/** How much earlier the driver's own flag is raised than the setting says: a ping's way (ms). */
-const pingAllowanceMs = 500;
+/**
+ * How much earlier than the setting says two pings without answer raise the flag (ms): the hang may come right after an answer,
+ * so up to a second passes until the next ping, and a quarter until somebody looks. Else 3 s become 3.75.
+ */
+const pingAllowanceMs = 1_250;
 
 /** Takes hold of a generation's agent, just started or found alive, and marks its process as live. */
 export async function holdAgent(
