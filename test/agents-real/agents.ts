@@ -168,7 +168,7 @@ export const realAgents = {
       COPILOT_MODEL: 'mock',
       COPILOT_OFFLINE: 'true',
     },
-    mode: null,
+    mode: 'https://agentclientprotocol.com/protocol/session-modes#agent',
     asksPermission: true,
     shell: (command) => ({ tool: 'bash', input: { command, description: 'a step' } }),
     write: (path, content) => ({ tool: 'create', input: { path: `{cwd}/${path}`, file_text: content } }),

@@ -30,7 +30,7 @@ export const agentProfiles: readonly AgentProfile[] = [
     environment: { NO_BROWSER: '1' },
     mode: 'agent',
     sandboxedMode: 'agent-full-access',
-    // It took 2.1 s to end after its stdin.
+    // It took 2.1 s to end after its stdin. Without a network it reconnects for ever: only its silence tells (STALLED).
     stop: { endOfInputGraceMs: 2_500 },
   },
   {
@@ -51,6 +51,7 @@ export const agentProfiles: readonly AgentProfile[] = [
     command: ['opencode', 'acp'],
     family: 'opencode',
     environmentNames: ['OPENCODE_CONFIG', 'ANTHROPIC_API_KEY', 'OPENAI_API_KEY'],
+    // With a permission open it was seen not to end for 69 s after SIGTERM: the default grace before SIGKILL will do.
     // Its modes choose an agent (build, plan), not what is asked. By itself it asks nothing; this stands above its
     // configuration and the repository's.
     environment: {
@@ -72,7 +73,10 @@ export const agentProfiles: readonly AgentProfile[] = [
       'COPILOT_MODEL',
     ],
     environment: { COPILOT_AUTO_UPDATE: 'false' },
-    mode: null,
+    // It names its modes by address; `#autopilot` would approve everything by itself.
+    mode: 'https://agentclientprotocol.com/protocol/session-modes#agent',
+    // Its wrapper dies of a signal while its child lives on and may still end the turn: the latch ignores what comes then, and
+    // the sweep by marker ends the child (decision 5).
   },
 ];
 
