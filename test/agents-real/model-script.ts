@@ -63,7 +63,9 @@ export function stepFor({ turns, tools }: Conversation): ModelStep {
 export function answerOf(step: ModelStep, { tools }: Conversation, body: string): Answer {
   if (step.tool === undefined) return { text: step.say ?? '' };
   const wanted = step.tool;
-  const tool = tools.find(({ name }) => name === wanted) ?? tools.find(({ name }) => name.endsWith(`_${wanted}`));
+  const tool =
+    tools.find(({ name }) => name === wanted) ??
+    tools.find(({ name }) => /[_-]$/.test(name.slice(0, -wanted.length)) && name.endsWith(wanted));
   if (!tool) return { text: `There is no tool ${wanted} among ${tools.map(({ name }) => name).join(', ')}.` };
   const { name, namespace, isCustom = false } = tool;
   const input = fill(step.input ?? {}, workFolderIn(body)) as Record<string, unknown>;

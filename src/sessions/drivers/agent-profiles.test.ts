@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { agentProfiles, profileForCommand } from './agent-profiles.ts';
+import { driverFor } from './driver-for.ts';
 
 it.each(agentProfiles.map((profile) => [profile.name, profile] as const))(
   '%s has a launch line of its own, carries no key, and asks before it acts (S-74, S-27, decision 3)',
@@ -13,6 +14,19 @@ it.each(agentProfiles.map((profile) => [profile.name, profile] as const))(
     else expect(profile.mode).toMatch(/^(default|agent|.*#agent)$/);
   },
 );
+
+it('servers that an agent takes by an argument are named there without their environment: no secret is on a command line (S-74)', () => {
+  const copilot = agentProfiles.find(({ name }) => name === 'copilot')!;
+  const server = { name: 'chantier', command: '/x/node', args: ['mcp'], env: { CHANTIER_TOKEN: 'secret' } };
+  const start = { resume: null, mcpServers: [server], ownSandboxOff: [] };
+  const [program, acp, name, json] = driverFor(copilot).commandFor?.(copilot, start) ?? [];
+  expect([program, acp, name]).toEqual(['copilot', '--acp', '--additional-mcp-config']);
+  expect(JSON.parse(json ?? '')).toEqual({
+    mcpServers: { chantier: { type: 'local', command: '/x/node', args: ['mcp'], tools: ['*'] } },
+  });
+  const gemini = agentProfiles.find(({ name: one }) => one === 'gemini')!;
+  expect(driverFor(gemini).commandFor?.(gemini, start)).toEqual(['gemini', '--acp']);
+});
 
 it('a known agent keeps its mode behind a runner; an unknown one gets its own command, and no mode is made up for it (S-74)', () => {
   const known = { name: 'turing', driver: 'acp' as const, family: 'claude' };

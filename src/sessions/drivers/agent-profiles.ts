@@ -75,6 +75,8 @@ export const agentProfiles: readonly AgentProfile[] = [
     environment: { COPILOT_AUTO_UPDATE: 'false' },
     // It names its modes by address; `#autopilot` would approve everything by itself.
     mode: 'https://agentclientprotocol.com/protocol/session-modes#agent',
+    // Version 1.0.102 rejects stdio servers of `session/new`, by which it could neither ask nor report.
+    quirks: { mcpArgument: '--additional-mcp-config' },
     // Its wrapper dies of a signal while its child lives on and may still end the turn: the latch ignores what comes then, and
     // the sweep by marker ends the child (decision 5).
   },

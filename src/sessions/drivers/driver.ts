@@ -181,6 +181,11 @@ export interface AgentQuirks {
   input?: 'none' | 'lines';
   /** The agent confirms a mode by a message of this text with the mode's id behind it, instead of by an update. */
   modeEcho?: string;
+  /**
+   * It takes stdio MCP servers by this argument only, as JSON, and refuses those of the protocol. Their environment is not in it
+   * (command lines can be read by other users): they inherit the agent's.
+   */
+  mcpArgument?: string;
   /** Members added to `session/new` as `_meta`. */
   sessionMeta?: Record<string, Json>;
 }

@@ -1,5 +1,5 @@
 import { systemClock } from '../../../kernel/index.ts';
-import type { AttachOptions, Driver, DriverSink } from '../driver.ts';
+import type { AgentProfile, AttachOptions, Driver, DriverSink, StartArguments } from '../driver.ts';
 import { ConversationLink } from '../conversation-link.ts';
 import { defaultPace } from '../link-pace.ts';
 import { replayFiles } from '../replay-files.ts';
@@ -11,7 +11,17 @@ import type { RpcFrame } from './rpc-frame.ts';
  * Agents that speak ACP, stable protocol version 1, by an ordered core of our own: frames are taken strictly in the order of
  * the file, which the SDK's client does not promise (decision 3).
  */
-export const acpDriver: Driver = { kind: 'acp', attach };
+export const acpDriver: Driver = { kind: 'acp', attach, commandFor };
+
+/** Servers that an agent takes by an argument only are named there without their environment, which it hands on. */
+function commandFor({ command, quirks }: AgentProfile, { mcpServers }: StartArguments): string[] {
+  if (quirks.mcpArgument === undefined || mcpServers.length === 0) return [...command];
+  const servers = mcpServers.map(({ name, command: program, args }) => [
+    name,
+    { type: 'local', command: program, args, tools: ['*'] },
+  ]);
+  return [...command, quirks.mcpArgument, JSON.stringify({ mcpServers: Object.fromEntries(servers) })];
+}
 
 async function attach(
   generation: Generation,
@@ -22,7 +32,7 @@ async function attach(
   const conversation = new AcpConversation(
     {
       cwd: options.cwd,
-      mcpServers: options.mcpServers,
+      mcpServers: options.profile.quirks.mcpArgument === undefined ? options.mcpServers : [],
       mode: options.profile.mode,
       resumeId: options.resume?.conversationId ?? null,
       modeEcho: options.profile.quirks.modeEcho ?? null,
