@@ -18,6 +18,8 @@ const mostFiles = 2_000;
 export interface CopiedFiles {
   copied: string[];
   leftOut: string[];
+  /** Everything that was named, also what an interrupted run had copied already: none of it is what set-up made. */
+  named: string[];
 }
 
 /**
@@ -33,7 +35,7 @@ export async function copyOperatorFiles(
 ): Promise<CopiedFiles> {
   const { copy, include = [] } = repository.config.workspace;
   const patterns = [...copy.map((path) => `/${path}`), ...include];
-  const found: CopiedFiles = { copied: [], leftOut: [] };
+  const found: CopiedFiles = { copied: [], leftOut: [], named: [] };
   const located = patterns.length === 0 ? undefined : await locateCheckout(repository.operatorPath);
   if (!located?.ok) return found;
   const made: string[] = [];
@@ -41,6 +43,7 @@ export async function copyOperatorFiles(
   for (const path of await matchingFiles(forge, located.value, patterns)) {
     const size = await sizeInside(located.value.top, path);
     if (size === undefined) continue;
+    found.named.push(path);
     if (size > largestCopy || sum + size > largestSum || found.copied.length >= mostFiles) {
       if (found.leftOut.length < 20) found.leftOut.push(path);
       continue;

@@ -69,7 +69,7 @@ export async function prepareWorkFolder(
       'not_trusted',
       `The configuration of repository ${repository.name} is not trusted yet. Look at it with \`chantier trust\`, then try again.`,
     );
-  const { copied, leftOut } = await copyOperatorFiles(forge, repository, folder, inside.sandbox);
+  const { copied, leftOut, named } = await copyOperatorFiles(forge, repository, folder, inside.sandbox);
   const linked = await linkOperatorFiles(repository, folder, inside.sandbox);
   const submodules = await fillSubmodules(forge, repository, folder, inside.sandbox);
   const setupKey = await setupKeyOf(forge, repository, config, folder.startCommit);
@@ -81,7 +81,7 @@ export async function prepareWorkFolder(
     if (!ran.ok) return ran;
     how = 'ran';
   }
-  const ours = [...copied, ...linked];
+  const ours = [...named, ...(config.workspace.link ?? [])];
   const isTouched = how !== 'nothing-to-do' || ours.length > 0;
   const made = isTouched
     ? await lookAtOutputs(forge, repository, folder, ours)
