@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -58,7 +59,14 @@ test(
     process.stdout.write(`operator-system: seed ${seed}, ${operations} operations\n`);
     const checkout = makeMakeRepository(join(crew.root, 'app'));
     const moves = fc.sample(move, { numRuns: operations, seed });
-    const world = { checkout, runs: [] as RunIds[], landed: [] as string[], forwards: 0 };
+    const world = {
+      checkout,
+      runs: [] as RunIds[],
+      landed: [] as string[],
+      forwards: 0,
+      allowed: [] as string[],
+      seen: new Set<string>(),
+    };
     let state = folderState(checkout);
     for (const [at, one] of moves.entries()) {
       if (at > 0 && at % 100 === 0) process.stdout.write(`operator-system: ${at} operations, ${summary(world)}\n`);
@@ -68,15 +76,23 @@ test(
         state = folderState(checkout);
         continue;
       }
-      const landing = await act(world, one.kind, at);
-      const now = folderState(checkout);
-      const announced = landing?.checkout?.effect === 'fast-forwarded';
-      const files = announced ? git(checkout, 'diff', '--name-only', `${landing.commit}~1`, landing.commit) : '';
-      const allowed = announced ? [...gitParts, ...files.split('\n')] : [];
+      await act(world, one.kind, at);
+      const before = state;
+      // A fast-forward is announced by its landing once it is done; nobody waits for it here.
+      const isEqual = await crew
+        .until(
+          'an equal checkout',
+          async () => {
+            const allowed = await announced(world);
+            state = folderState(checkout);
+            return isDeepStrictEqual(without(state, allowed), without(before, allowed));
+          },
+          30_000,
+        )
+        .catch(() => false);
       const said = `operation ${at} (${one.kind}) of seed ${seed}`;
-      expect(without(now, allowed), said).toEqual(without(state, allowed));
-      if (announced) world.forwards += 1;
-      state = now;
+      if (!isEqual) expect(without(state, world.allowed), said).toEqual(without(before, world.allowed));
+      world.allowed = [];
     }
     process.stdout.write(`operator-system: done, ${summary(world)}\n`);
     expect(git(checkout, 'fsck', '--connectivity-only', '--no-dangling')).toBe('');
@@ -88,6 +104,21 @@ interface World {
   runs: RunIds[];
   landed: string[];
   forwards: number;
+  /** What fast-forwards that were announced since the last operation may have touched. */
+  allowed: string[];
+  seen: Set<string>;
+}
+
+async function announced(world: World): Promise<string[]> {
+  const { items } = await crew.get('/api/landings?limit=200');
+  for (const { id, commit, checkout } of items) {
+    if (checkout?.effect !== 'fast-forwarded' || world.seen.has(id)) continue;
+    world.seen.add(id);
+    world.forwards += 1;
+    const files = git(world.checkout, 'diff', '--name-only', `${commit}~1`, commit).split('\n');
+    world.allowed.push(...gitParts, ...files);
+  }
+  return world.allowed;
 }
 
 function summary({ runs, landed, forwards }: World): string {
