@@ -35,11 +35,11 @@ const does = {
   async hang(turn) {
     while (!turn.isCancelled()) await new Promise((later) => setTimeout(later, 20));
   },
-  dieOnce(turn) {
-    const marker = join(process.env.HOME, 'died');
-    if (existsSync(marker)) return;
-    writeFileSync(marker, turn.cwd);
-    process.exit(1);
+  dieOnce: () => isFirstTime('died') && process.exit(1),
+  /** Stands still, and answers no ping. */
+  freezeOnce: () => isFirstTime('frozen') && process.kill(process.pid, 'SIGSTOP'),
+  limitOnce() {
+    if (isFirstTime('limited')) throw new Error('You have reached your usage limit; try again in 300 s');
   },
   sayHeard: (turn) => turn.say(`heard: ${turn.text}`),
   die: (_turn, code = 1) => process.exit(code),
@@ -62,6 +62,14 @@ runScripted(async (turn) => {
   const isFirst = told.steps !== undefined && !turn.text.includes('Earlier work stands on this branch');
   for (const [name, ...args] of (isFirst ? known.steps : known.feedback) ?? []) await does[name](turn, ...args);
 });
+
+/** Once in the life of this home, whatever dies meanwhile. */
+function isFirstTime(name) {
+  const marker = join(process.env.HOME, name);
+  if (existsSync(marker)) return false;
+  writeFileSync(marker, '');
+  return true;
+}
 
 function filled(text) {
   return text.replaceAll('{answer}', answer).replaceAll('{token}', process.env.CHANTIER_TOKEN);
