@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { node } from '../e2e/built-package.ts';
 import { createInstance, type Instance } from '../e2e/instance.ts';
+import { startBotServer } from '../notify/bot-server.ts';
 import { installAgent } from './install-agent.ts';
 import { type ModelStep, scriptText } from './model-script.ts';
 import { type ModelServer, startModelServer } from './model-server.ts';
@@ -16,6 +17,8 @@ const title =
   'refused' in installed
     ? `Claude Code started by hand (did not run: ${installed.refused})`
     : 'Claude Code started by hand';
+/** A Telegram user on the owner list. */
+const owner = 77;
 const key = 'dummy-key-123456789012345678901234567890';
 
 describe.skipIf('refused' in installed)(title, () => {
@@ -51,13 +54,25 @@ describe.skipIf('refused' in installed)(title, () => {
     await model?.close();
   });
 
-  it('appears, asks, is answered from elsewhere while its own dialog is open, survives kill -9 of the server, and leaves no trace (design 7)', async () => {
+  it('appears, asks, is answered from Telegram and elsewhere while its own dialog is open, survives kill -9 of the server, and leaves no trace (design 7)', async () => {
+    const bot = await startBotServer();
+    instance.env.CHANTIER_TELEGRAM_API = bot.url;
+    await instance.kill();
+    await instance.up();
+    for (const [path, body] of [
+      ['/api/notify/telegram', { token: bot.token }],
+      [`/api/notify/owners/${owner}`, {}],
+    ] as const)
+      expect(await instance.send('PUT', path, body, { proof: true })).toMatchObject({ status: 200 });
+
     const shown = await watched(({ state }) => state === 'idle');
     expect(shown).toMatchObject({ agent: 'claude', folder: join(instance.root, 'shop') });
 
     await type([{ tool: 'Bash', input: { command: 'touch allowed.txt', description: 'a step' } }, { say: 'Done.' }]);
-    await settle('call_approval', { verdict: 'approve' });
+    const asked = await bot.shown(({ text }) => text.includes('touch allowed.txt'));
+    bot.press(owner, asked.message_id, asked.buttons.find(({ text }) => text.includes('Approve'))!.callback_data);
     await untilThere('allowed.txt');
+    await watched(({ state }) => state === 'idle');
 
     await type([{ tool: 'Bash', input: { command: 'touch refused.txt', description: 'a step' } }, { say: 'Done.' }]);
     await settle('call_approval', { verdict: 'refuse', note: 'rather not today' });

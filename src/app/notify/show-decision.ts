@@ -49,8 +49,9 @@ function theirsOf(decision: DecisionRequestRow): string {
       const preview = detail.preview as { text?: string } | undefined;
       const capabilities = detail.capabilities as { name: string; tier: string }[] | undefined;
       const needs = (capabilities ?? []).map(({ name, tier }) => `${name} (${tier})`).join(', ');
+      const where = `in ${String(detail.folder ?? 'no folder')}`;
       return makeVisible(
-        `${preview?.text ?? decision.title}\n— needs ${needs}, in ${String(detail.folder ?? 'no folder')}`,
+        `${preview?.text ?? decision.title}\n— ${needs === '' ? `asked by an agent that was started by hand, ${where}` : `needs ${needs}, ${where}`}`,
       );
     }
     case 'capability_approval': {

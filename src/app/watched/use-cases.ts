@@ -31,10 +31,11 @@ export function watchedUseCases(ctx: AppContext): WatchedUseCases {
 }
 
 /** A call as the decision shows it: whole, visible, secrets masked; what is cut can only be refused (gate decision 8). */
-const showCall: ShowRequest = ({ tool, input }) => {
+const showCall: ShowRequest = ({ tool, input, folder }) => {
   const preview = previewOf(input, tool);
   const detail = {
     tool,
+    folder,
     preview,
     capabilities: [],
     reason: 'watched',

@@ -34,7 +34,10 @@ export interface WatchedHook {
 export type HookOrder = { wait: false } | { wait: true; requestId: string; holdMs: number | null };
 
 /** How a decision about a request is shown; made by the caller, who knows how calls are shown. */
-export type ShowRequest = (call: { tool: string; input: Json | undefined }) => { summary: string; detail: Json };
+export type ShowRequest = (call: { tool: string; input: Json | undefined; folder: string }) => {
+  summary: string;
+  detail: Json;
+};
 
 /** More is not kept of one request; the decision can then only be a no. */
 const maxInputLength = 256 * 1024;
@@ -191,7 +194,7 @@ function decide(
   const { tool = 'a tool', input } = report;
   const where = `${session.agent} in ${basename(report.cwd) || '/'} (started by hand)`;
   const subject = { kind: 'watched-request', id: hook.requestId };
-  const shown = show({ tool, input });
+  const shown = show({ tool, input, folder: report.cwd });
   return isQuestion(tool)
     ? openDecision(tx, {
         kind: 'escalation_answer',
