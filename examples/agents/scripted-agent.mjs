@@ -56,7 +56,8 @@ export function runScripted(script, { name = 'scripted-agent' } = {}) {
     await script(turnOf(rpc, session, text));
     mkdirSync(dirname(session.memoryFile), { recursive: true });
     writeFileSync(session.memoryFile, JSON.stringify(session.memory));
-    return { stopReason: session.cancelled ? 'cancelled' : 'end_turn' };
+    const usage = session.usage === undefined ? {} : { usage: session.usage };
+    return { stopReason: session.cancelled ? 'cancelled' : 'end_turn', ...usage };
   }
 }
 
@@ -69,6 +70,12 @@ function turnOf(rpc, session, text) {
     /** Whether the turn was cancelled; a script that takes long looks now and then. */
     isCancelled: () => session.cancelled,
     say: (message) => update({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: message } }),
+    /** Says what the conversation has cost so far; `tokens` are told with the end of the turn. */
+    spend({ cost, currency = 'USD', tokens }) {
+      session.usage = tokens;
+      if (cost !== undefined)
+        update({ sessionUpdate: 'usage_update', used: 1_000, size: 200_000, cost: { amount: cost, currency } });
+    },
     read: (path) => readFileSync(join(session.cwd, path), 'utf8'),
     write(path, content) {
       const file = join(session.cwd, path);

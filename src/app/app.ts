@@ -51,6 +51,7 @@ import type {
   ProjectDetail,
   ProjectView,
   PullRequestView,
+  RecapView,
   QuestionView,
   RegisterRequest,
   RepositoryView,
@@ -247,6 +248,8 @@ export interface InstanceUseCases {
   /** One JSON line for each event, oldest first, each ending with a line feed. */
   exportAudit(caller: Caller, range: { from: number; to?: number | undefined }): AsyncIterable<string>;
   backup(caller: Caller, request: { path?: string | undefined }): Answer<BackupView>;
+  /** What happened since so long ago (`8h`), for somebody who comes back. */
+  recap(caller: Caller, since: string): Answer<RecapView>;
   /** Before the server ends: names the sessions that go on, or ends them. */
   prepareDown(caller: Caller, request: { stopAgents: boolean }): Answer<DownView>;
   /** Rejects when the store cannot be used: what `/readyz` asks. */

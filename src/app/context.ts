@@ -4,6 +4,7 @@ import type { Config, InstancePaths } from '../config/index.ts';
 import type { Forge } from '../forge/index.ts';
 import type { CarriedIn, ProbeReport, Sandbox, WallKeeper, WallRule } from '../sandbox/index.ts';
 import type { Broker, SessionContext } from '../sessions/index.ts';
+import type { SpendingContext } from '../spending/index.ts';
 import type { Store } from '../store/index.ts';
 import type { MachineWatch } from './dispatch/watch-machine.ts';
 import type { Halt } from './instance/halt.ts';
@@ -23,6 +24,7 @@ export interface AppContext {
   readonly halt: Halt;
   /** Secrets of the channels to the human. */
   readonly credentials: Credentials;
+  readonly spending: SpendingContext;
   readonly log: Logger;
   readonly version: string;
   readonly nodeId: string;

@@ -38,10 +38,12 @@ import { sessionUseCases } from './sessions/use-cases.ts';
 import { createStopEverything } from './sessions/stop-everything.ts';
 import { startWatchSweep } from './watched/start-watch-sweep.ts';
 import { watchedUseCases } from './watched/use-cases.ts';
+import { createSpending } from './spending/create-spending.ts';
+import { startBudgets } from './spending/keep-budgets.ts';
 import { workUseCases } from './work/use-cases.ts';
 
 /** What the composition root hands over; the rest of the context is made here. */
-export type AppParts = Omit<AppContext, 'sessions' | 'broker' | 'halt' | 'credentials'> & {
+export type AppParts = Omit<AppContext, 'sessions' | 'broker' | 'halt' | 'credentials' | 'spending'> & {
   /** Token of the Telegram bot from the environment; goes before the file. */
   telegramToken?: string | undefined;
 };
@@ -76,6 +78,7 @@ export async function createApp({ telegramToken, ...parts }: AppParts): Promise<
     broker: createBroker(store, systemActor('supervisor')),
     halt: await openHalt(store),
     credentials: openCredentials(parts.paths, telegramToken),
+    spending: createSpending(parts),
   };
   const notifying = createNotifying(context, () => app);
   const services = createServices(context, notifying);
@@ -126,7 +129,7 @@ function createServices(ctx: AppContext, notifying: Notifying): Services {
       });
       ends.push(() => void housekeeping.stop());
       loops.push(startDispatcher(ctx), startReviewCycle(ctx), startBaseWatch(ctx), startExpiry(ctx));
-      loops.push(startRetention(ctx), startWatchSweep(ctx));
+      loops.push(startRetention(ctx), startWatchSweep(ctx), startBudgets(ctx));
       notifying.start();
     },
     async stop() {

@@ -50,6 +50,11 @@ export const commands = {
   },
   user: { group: 'Instance', summary: 'List and add operators and viewers', load: () => import('./commands/user.ts') },
   events: { group: 'Instance', summary: 'Show the event log', load: () => import('./commands/events.ts') },
+  recap: {
+    group: 'Instance',
+    summary: 'What happened since: landed, waiting, failed, cost',
+    load: () => import('./commands/recap.ts'),
+  },
   backup: { group: 'Instance', summary: 'Write a backup', load: () => import('./commands/backup.ts') },
   whoami: {
     group: 'Instance',

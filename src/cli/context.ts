@@ -38,6 +38,8 @@ export interface CliContext {
   change<T>(method: string, path: string, body: unknown, options: CommonOptions): Promise<T>;
   /** Decides: as `change`, with the proof of a human. */
   decide<T>(method: string, path: string, body: unknown, options: CommonOptions & { fresh?: boolean }): Promise<T>;
+  /** As `change`; where the server says that this one needs a human's proof, once more with it. */
+  changeOrDecide<T>(method: string, path: string, body: unknown, options: CommonOptions): Promise<T>;
   /** Starts the server unless one answers. */
   ensureServer(): Promise<void>;
   /** The passphrase: from the descriptor, else asked at the terminal; read once for the command. Throws exit 9 without either. */
@@ -109,6 +111,25 @@ export function createContext(io: CliIo, paths: InstancePaths, report: (outcome:
     return key;
   };
 
+  const decide = async <T>(
+    method: string,
+    path: string,
+    body: unknown,
+    options: CommonOptions & { fresh?: boolean },
+    key: string,
+  ): Promise<T> => {
+    const unlocked = options.fresh ? undefined : readUnlock(unlockFileOf(paths.home, io.env));
+    const canProve = options.passphraseFd !== undefined || io.hasTerminal();
+    // Without any proof the request still goes out: the server refuses it and keeps an event of the try.
+    const proof = unlocked ?? (canProve ? await proofOf(options) : undefined);
+    try {
+      return await send<T>(method, path, { body, key, ...(proof === undefined ? {} : { proof }) });
+    } catch (error) {
+      if (!needsOtherProof(error) || unlocked === undefined || !canProve) throw error;
+      return send<T>(method, path, { body, key, proof: await proofOf(options) });
+    }
+  };
+
   return {
     io,
     paths,
@@ -124,17 +145,14 @@ export function createContext(io: CliIo, paths: InstancePaths, report: (outcome:
     },
     get: (path, query) => send('GET', path, query ? { query } : {}),
     change: (method, path, body, options) => send(method, path, { body, key: keyOf(options) }),
-    async decide(method, path, body, options) {
+    decide: (method, path, body, options) => decide(method, path, body, options, keyOf(options)),
+    async changeOrDecide<T>(method: string, path: string, body: unknown, options: CommonOptions): Promise<T> {
       const key = keyOf(options);
-      const unlocked = options.fresh ? undefined : readUnlock(unlockFileOf(paths.home, io.env));
-      const canProve = options.passphraseFd !== undefined || io.hasTerminal();
-      // Without any proof the request still goes out: the server refuses it and keeps an event of the try.
-      const proof = unlocked ?? (canProve ? await proofOf(options) : undefined);
       try {
-        return await send(method, path, { body, key, ...(proof === undefined ? {} : { proof }) });
+        return await send<T>(method, path, { body, key });
       } catch (error) {
-        if (!needsOtherProof(error) || unlocked === undefined || !canProve) throw error;
-        return send(method, path, { body, key, proof: await proofOf(options) });
+        if (!needsOtherProof(error)) throw error;
+        return decide<T>(method, path, body, options, key);
       }
     },
     textOf: async (argument) => (argument === '-' ? (await io.readStdin()).replace(/\r?\n$/, '') : argument),

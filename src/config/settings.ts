@@ -3,6 +3,10 @@ import type { Setting, SettingKind } from './setting.ts';
 const integer = (min: number, max: number): SettingKind => ({ type: 'integer', min, max });
 const seconds = (min: number, max: number): SettingKind => ({ type: 'duration', minMs: min * 1000, maxMs: max * 1000 });
 const text = (pattern: RegExp, form: string): SettingKind => ({ type: 'text', pattern, form });
+const amount = text(
+  /^$|^(?:\d{1,12}(?:\.\d{1,3})?[kM]?|\$\d{1,6}(?:\.\d{1,6})?|\d{1,6}(?:\.\d{1,6})? ?(?:€|[A-Z]{3}))(?:, ?(?:\d{1,12}(?:\.\d{1,3})?[kM]?|\$\d{1,6}(?:\.\d{1,6})?|\d{1,6}(?:\.\d{1,6})? ?(?:€|[A-Z]{3})))?$/,
+  'tokens (500k, 2M), money ($5, 5.50EUR), or both with a comma between',
+);
 const path = text(/^$|^\/.{0,4000}$/, 'empty or an absolute path');
 
 /**
@@ -295,6 +299,51 @@ export const settings = {
     kind: text(/^https?:\/\/[^\s"<>\\?#]{1,200}$/, 'an http or https address'),
     help: 'Server of the Bot API. The token of the bot is sent there.',
     change: 'restart-only',
+  },
+  'budget.day': {
+    env: null,
+    default: '',
+    kind: amount,
+    help: 'What all work together may use in a day (of budget.timeZone); empty = no cap (sessions decision 7).',
+    change: 'proof',
+  },
+  'budget.project': {
+    env: null,
+    default: '',
+    kind: amount,
+    help: 'What a project may use that has no budget of its own; empty = no cap.',
+    change: 'proof',
+  },
+  'budget.task': {
+    env: null,
+    default: '50M',
+    kind: amount,
+    help: 'What a task may use that has no budget of its own, reviews included; empty = no cap. The default is a breaker for work that runs away.',
+    change: 'proof',
+  },
+  'budget.plan': {
+    env: null,
+    default: 0,
+    kind: integer(0, 100),
+    help: 'Per cent of a subscription’s window up to which turns begin, where the agent reports it; 0 = no cap.',
+    change: 'proof',
+  },
+  'budget.timeZone': {
+    env: null,
+    default: '',
+    kind: text(/^$|^[A-Za-z0-9_+/-]{1,64}$/, 'empty (the machine’s) or a name such as Europe/Paris'),
+    help: 'Time zone that decides which day it is for budget.day. What was booked keeps its day.',
+    change: 'proof',
+  },
+  'budget.billing': {
+    env: null,
+    default: '',
+    kind: text(
+      /^$|^[a-z0-9-]{1,64}=(plan|metered)(,[a-z0-9-]{1,64}=(plan|metered))*$/,
+      'agents with =plan or =metered, commas between',
+    ),
+    help: 'Who pays for an agent: a subscription (plan: its money is not counted) or by use (metered). It stands above what agents say.',
+    change: 'proof',
   },
   'idempotency.ttl': {
     env: null,

@@ -2,7 +2,9 @@ import { type Actor, canonicalJson, type EscalationId, type Json, newShortId, sy
 import { openDecision, type Tx, voidDecisions } from '../store/index.ts';
 import { endSession, escalationsTopic } from './end-session.ts';
 import { emitOf } from './events.ts';
+import { pauseForBudget } from './hold-turn.ts';
 import type { SessionContext } from './ports.ts';
+import { toSession } from './session.ts';
 import { type EscalationRow, lockSession, type SessionRow } from './session-store.ts';
 import { transition } from './transition.ts';
 
@@ -136,7 +138,10 @@ export async function markAnswerDelivered(tx: Tx, ctx: SessionContext, escalatio
   await leaveEscalated(tx, ctx, session, 'all_answered');
 }
 
-/** ESCALATED → RUNNING when no question is open and no answer on its way; then a held completion. */
+/**
+ * ESCALATED → RUNNING when no question is open and no answer on its way; then a held completion, or the pause of a budget
+ * that was used up meanwhile (decision 7).
+ */
 export async function leaveEscalated(tx: Tx, ctx: SessionContext, session: SessionRow, reason: string): Promise<void> {
   if (session.state !== 'ESCALATED') return;
   const waiting = await tx.db
@@ -147,7 +152,8 @@ export async function leaveEscalated(tx: Tx, ctx: SessionContext, session: Sessi
     .executeTakeFirst();
   if (waiting) return;
   const moved = await transition(tx, session.id, 'ESCALATED', 'RUNNING', { actor, reason });
-  if (moved.ok) await applyHeldDone(tx, ctx, moved.value);
+  if (!moved.ok || (await applyHeldDone(tx, ctx, moved.value))) return;
+  if (await ctx.ports.isUsedUp(tx, toSession(moved.value))) await pauseForBudget(tx, ctx, moved.value);
 }
 
 /** Applies a completion that was reported while the session was ESCALATED or PAUSED (S-44). */

@@ -10,7 +10,7 @@ export { brokerDown, createBroker, storeMessage } from './broker.ts';
 export type { CommandAnswer, CommandArguments, CommandName } from './commands/execute-command.ts';
 export { commandNames, executeCommand, recordRejection } from './commands/execute-command.ts';
 export type { Caller } from './commands/guards.ts';
-export { pauseSession, resumeSession } from './commands/pause-session.ts';
+export { goOn, pauseSession, resumeSession } from './commands/pause-session.ts';
 export { respond } from './commands/respond.ts';
 export type { StartRequest } from './commands/start-session.ts';
 export { startSession } from './commands/start-session.ts';
@@ -26,6 +26,7 @@ export type {
 export { agentProfiles, driverFor, findAgentProfile, interactiveCommand, profileForCommand } from './drivers/index.ts';
 export { endSession } from './end-session.ts';
 export { fields, workKeyPattern } from './fields.ts';
+export { budgetReason, pauseForBudget } from './hold-turn.ts';
 export type { OutwardNames } from './outward-names.ts';
 export { outwardNames } from './outward-names.ts';
 export {
@@ -47,6 +48,7 @@ export {
 export type { OutsideRegistration } from './peers/index.ts';
 export { answerPermission, askOf as permissionAskOf } from './permissions.ts';
 export type {
+  BookedUsage,
   LaunchPlan,
   PermissionAsk,
   PermissionJudgement,
@@ -55,6 +57,7 @@ export type {
   SessionPorts,
   SessionSettings,
   SupervisorOptions,
+  UsageEvent,
 } from './ports.ts';
 export { defaultSessionSettings } from './ports.ts';
 export { enqueuePrompt, waitingTexts } from './prompts.ts';
@@ -68,6 +71,7 @@ export {
   findByTokenHash,
   findLastByWorkKey,
   findSession,
+  lockSession,
 } from './session-store.ts';
 export type { SessionState, TerminalState } from './states.ts';
 export {

@@ -3,7 +3,15 @@ import type { WrappedCommand } from '../sandbox/index.ts';
 import type { Store, Tx } from '../store/index.ts';
 import type { Broker } from './broker.ts';
 import type { Session } from './session.ts';
-import type { AgentProfile, LinkPace, McpServerSpec, PermissionChoice, ToolCallView } from './drivers/index.ts';
+import type {
+  AgentProfile,
+  DriverEvent,
+  LinkPace,
+  McpServerSpec,
+  PermissionChoice,
+  ToolCallView,
+} from './drivers/index.ts';
+import type { PromptRow } from './session-store.ts';
 import type { TerminalState } from './states.ts';
 
 /** How one generation is to be started, as `app` decides it (work folder, sandbox profile, brief). */
@@ -51,6 +59,19 @@ export interface SessionEnd {
   reason: string;
 }
 
+/** What an agent says of its usage, as totals so far. */
+export type UsageEvent = Extract<DriverEvent, { kind: 'usage' | 'tokens' }>;
+
+/** What a usage event added to the bill. */
+export interface BookedUsage {
+  input: number;
+  output: number;
+  cached: number;
+  costMicros: number;
+  /** A budget of the session leaves no room: it is paused (decision 7). */
+  isUsedUp: boolean;
+}
+
 /** What sessions need of the rest; composed in `app`. */
 export interface SessionPorts {
   /** Whether this code names a project that work may be started in (S-59). Called inside transactions. */
@@ -64,7 +85,22 @@ export interface SessionPorts {
   /** Runs inside the transaction in which a held permission request ends without its decision (turn cut, session paused). */
   onHoldEnded(tx: Tx, session: Session, decisionId: string, reason: string): Promise<void>;
   /** Runs inside the transaction that records the end of a turn. */
-  onTurnEnded(tx: Tx, session: Session, stopReason: string): Promise<void>;
+  onTurnEnded(tx: Tx, session: Session, stopReason: string, promptId: string): Promise<void>;
+  /**
+   * Runs inside the transaction that takes a prompt to be sent: reserves what its turn is expected to use (decision 7).
+   * `wait`: others hold what is left; `pause`: a human has to decide. In ESCALATED only answers go out, and they always may.
+   */
+  reserveTurn(
+    tx: Tx,
+    session: Session,
+    prompt: Pick<PromptRow, 'id' | 'kind' | 'text'>,
+  ): Promise<'go' | 'wait' | 'pause'>;
+  /** Runs inside the transaction that takes in what an agent says of its usage; also after the end of its session. */
+  onUsage(tx: Tx, session: Session, usage: UsageEvent): Promise<BookedUsage>;
+  /** Runs inside the transaction that takes in how much of its plan's window an agent says is used. */
+  onPlanWindow(tx: Tx, session: Session, window: Extract<DriverEvent, { kind: 'plan-window' }>): Promise<void>;
+  /** Whether a budget of the session leaves no room; asked when it is RUNNING again. */
+  isUsedUp(tx: Tx, session: Session): Promise<boolean>;
   /** After every process of an ended session is gone: work into rescue refs, folders. At least once; throws to be called again. */
   afterEnded(session: Session, how: SessionEnd): Promise<void>;
 }

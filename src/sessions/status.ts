@@ -1,4 +1,5 @@
 import { toRfc3339 } from '../kernel/index.ts';
+import { budgetReason } from './hold-turn.ts';
 import type { EscalationRow, SessionRow } from './session-store.ts';
 import type { Db } from './session-store.ts';
 import { activeStates, type SessionState } from './states.ts';
@@ -57,7 +58,7 @@ export interface SessionView {
   takeover: { by: string; since: string } | null;
   done_held: boolean;
   /** What it waits for, in one word. */
-  waiting_for: 'human' | 'approval' | 'operator' | 'provider' | 'agent' | 'start' | null;
+  waiting_for: 'human' | 'approval' | 'operator' | 'provider' | 'budget' | 'agent' | 'start' | null;
   open_escalations: EscalationView[];
   queued_prompts: number;
   usage: {
@@ -188,7 +189,9 @@ function sessionView(
 function waitingFor(row: SessionRow): SessionView['waiting_for'] {
   if (row.state === 'STARTING') return 'start';
   if (row.state === 'ESCALATED') return 'human';
-  if (row.state === 'PAUSED') return row.taken_over === 1 || row.limited_until === null ? 'operator' : 'provider';
+  if (row.state === 'PAUSED' && row.taken_over === 1) return 'operator';
+  if (row.state === 'PAUSED' && row.limited_until !== null) return 'provider';
+  if (row.state === 'PAUSED') return row.reason === budgetReason ? 'budget' : 'operator';
   if (row.state !== 'RUNNING') return null;
   if (row.waiting_approval === 1) return 'approval';
   return row.turn_open === 1 ? 'agent' : null;

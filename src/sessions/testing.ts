@@ -55,7 +55,21 @@ export interface WorldOptions {
   settings?: Partial<SessionSettings>;
   planLaunch?: (session: Session) => Promise<Result<LaunchPlan>>;
   judge?: (session: Session) => PermissionJudgement | Promise<PermissionJudgement>;
+  budgets?: Partial<BudgetPorts>;
 }
+
+type BudgetPorts = Pick<SessionPorts, 'reserveTurn' | 'onUsage' | 'onPlanWindow' | 'isUsedUp'>;
+
+/** Ports of a world in which every turn may begin. */
+export const withoutBudgets: BudgetPorts = {
+  reserveTurn: async () => 'go',
+  async onUsage(_tx, _session, usage) {
+    const { input, output, cached } = usage.kind === 'tokens' ? usage : { input: 0, output: 0, cached: 0 };
+    return { input, output, cached, costMicros: 0, isUsedUp: false };
+  },
+  async onPlanWindow() {},
+  isUsedUp: async () => false,
+};
 
 export function sessionWorld(store: Store, options: WorldOptions = {}): SessionWorld {
   const calls: PortCalls = { ended: [], afterEnded: [], turnsEnded: [], holdsEnded: [] };
@@ -73,6 +87,8 @@ export function sessionWorld(store: Store, options: WorldOptions = {}): SessionW
     async onTurnEnded(_tx, _session, stopReason) {
       calls.turnsEnded.push(stopReason);
     },
+    ...withoutBudgets,
+    ...options.budgets,
     async afterEnded(session) {
       calls.afterEnded.push(session);
     },

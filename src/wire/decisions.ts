@@ -42,6 +42,8 @@ export const verdictRequest = z.object({
   note: text(500).optional(),
   /** For calls: this one call, or the capability for good. */
   scope: z.enum(['once', 'standing']).optional(),
+  /** For a budget: by how much its cap is raised (`2M`, `$5`); approved without it, one turn may pass. */
+  raise: z.string().max(64).optional(),
   /** For landings and human reviews: the head commit the human has seen; another head is refused. */
   head: z.string().max(64).optional(),
   /** For landings and human reviews: the human has read elsewhere what no client can show whole. */

@@ -256,3 +256,20 @@ export {
   terminalRequest,
   terminalView,
 } from './wheel.ts';
+export type { BudgetView, DayView, EstimateView, PlanWindowView, RecapView, SpendingView } from './spending.ts';
+export {
+  budgetText,
+  budgetView,
+  capText,
+  dayView,
+  estimateText,
+  estimateView,
+  moneyText,
+  planText,
+  planWindowView,
+  recapQuery,
+  recapView,
+  spendingText,
+  spendingView,
+  tokensText,
+} from './spending.ts';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 import { anyId, pageQuery, shortText, text, timestamp } from './fields.ts';
+import { estimateView, spendingView } from './spending.ts';
 
 export const changeRisk = z.enum(['low', 'medium', 'critical']);
 
@@ -71,6 +72,9 @@ export const pullRequestView = z.object({
   waitsFor: z.string().nullable(),
   landingId: anyId.nullable(),
   decisionId: anyId.nullable(),
+  /** What the change has cost: its task and its reviews. */
+  spending: spendingView,
+  estimate: estimateView.nullable(),
   createdAt: timestamp,
   updatedAt: timestamp,
 });

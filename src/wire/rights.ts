@@ -22,6 +22,8 @@ const author: readonly PrincipalKind[] = ['author'];
 
 const read: Right = { who: readers };
 const operate: Right = { who: humans };
+/** More budget than the cap in force needs a proof (sessions decision 7). */
+const operateByData: Right = { who: humans, proof: 'by-data' };
 const decide: Right = { who: humans, proof: 'standing' };
 const decideAnew: Right = { who: humans, proof: 'fresh' };
 const open: Right = { who: everyone };
@@ -47,18 +49,18 @@ export const rights = {
   'GET /api/users': operate,
   'POST /api/users': { ...decideAnew, withoutKey: true },
 
-  'POST /api/runs': operate,
+  'POST /api/runs': operateByData,
   'GET /api/projects': read,
-  'POST /api/projects': operate,
+  'POST /api/projects': operateByData,
   'GET /api/projects/{project}': read,
   'GET /api/jobs': read,
   'POST /api/jobs': operate,
-  'POST /api/jobs/{job}/tasks': operate,
+  'POST /api/jobs/{job}/tasks': operateByData,
   'GET /api/jobs/{job}/dependencies': read,
   'GET /api/tasks': read,
   'GET /api/tasks/ready': read,
   'GET /api/tasks/{task}': read,
-  'PATCH /api/tasks/{task}': operate,
+  'PATCH /api/tasks/{task}': operateByData,
   'PUT /api/tasks/{task}/closure': decide,
   'DELETE /api/tasks/{task}/closure': decide,
   'PUT /api/tasks/{task}/blockers/{blocker}': operate,
@@ -67,6 +69,7 @@ export const rights = {
   'POST /api/agents': decide,
 
   'GET /api/status': read,
+  'GET /api/recap': read,
   'GET /api/escalations': read,
   'GET /api/sessions': read,
   'POST /api/sessions': operate,

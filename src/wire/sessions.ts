@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { anyId, longText, pageQuery, shortText, timestamp } from './fields.ts';
 import { watchedSessionView } from './watched.ts';
 import { channelView } from './notify.ts';
+import { dayView, estimateView, spendingView } from './spending.ts';
 import { agentRole } from './work.ts';
 
 /** The eight states (S-9). */
@@ -70,6 +71,9 @@ export const sessionView = z.object({
   sandbox: z.string(),
   sources: z.object({ state: factSource, lastSeenAt: factSource }),
   endReason: z.string().nullable(),
+  spending: spendingView,
+  /** What it was expected to use before it began. */
+  estimate: estimateView.nullable(),
   createdAt: timestamp,
   updatedAt: timestamp,
   endedAt: timestamp.nullable(),
@@ -109,6 +113,8 @@ export const statusView = z.object({
     ioPercent: z.number().nullable(),
     freeBytes: z.number(),
   }),
+  /** What the day has cost, and its cap. */
+  today: dayView,
   openDecisions: z.int(),
   readyTasks: z.int(),
   sessions: z.array(sessionView),

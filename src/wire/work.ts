@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 import { anyId, codename, pageQuery, priority, shortText, text, timestamp, title, workText } from './fields.ts';
+import { budgetText, budgetView, estimateView, spendingView } from './spending.ts';
 
 /** States by level (L-4). */
 export const projectStatus = z.enum(['planning', 'dev', 'test', 'paused', 'done', 'cancelled']);
@@ -30,6 +31,8 @@ export const projectView = z.object({
   notes: z.string().nullable(),
   /** The repository its work is done in; null = work without a repository. */
   repositoryId: anyId.nullable(),
+  spending: spendingView,
+  budget: budgetView.nullable(),
   taskCounts: counts,
   createdAt: timestamp,
   updatedAt: timestamp,
@@ -66,6 +69,10 @@ export const taskView = z.object({
   /** Codename of the agent that shall do it; null = any author. */
   assignee: z.string().nullable(),
   tokenEstimate: z.int().nullable(),
+  /** What it has used, reviews included, what its last author was expected to, and its cap. */
+  spending: spendingView,
+  estimate: estimateView.nullable(),
+  budget: budgetView.nullable(),
   modelClass,
   attempts: z.int(),
   /** Ids of the tasks that block it, resolved ones included. */
@@ -144,6 +151,8 @@ export const runRequest = z.object({
   /** Number of the forge issue this belongs to. */
   issue: z.int().positive().optional(),
   title: title.optional(),
+  /** What the work may use, reviews included (`2M`, `$5`). */
+  budget: budgetText.optional(),
 });
 export type RunRequest = z.infer<typeof runRequest>;
 
@@ -171,6 +180,7 @@ export const newTask = z.object({
   tokenEstimate: z.int().positive().max(100_000_000).optional(),
   modelClass: modelClass.optional(),
   position: z.int().min(0).optional(),
+  budget: budgetText.optional(),
 });
 export type NewTask = z.infer<typeof newTask>;
 
@@ -205,6 +215,7 @@ export const newProject = z.object({
     .max(1000)
     .optional(),
   firstTask: newTask.partial({ title: true }).optional(),
+  budget: budgetText.optional(),
   dryRun: z.boolean().optional(),
 });
 export type NewProject = z.infer<typeof newProject>;
@@ -236,6 +247,8 @@ export const taskChange = z.object({
   tokenEstimate: z.int().positive().max(100_000_000).optional(),
   position: z.int().min(0).optional(),
   status: z.enum(['todo', 'paused', 'cancelled']).optional(),
+  /** More than now needs a proof. */
+  budget: budgetText.optional(),
   reason: shortText.optional(),
 });
 export type TaskChange = z.infer<typeof taskChange>;

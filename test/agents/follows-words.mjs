@@ -36,10 +36,15 @@ const does = {
     }));
     return does.verdict(turn, bad.length > 0 ? 'request_changes' : 'approve', findings, files);
   },
+  spend: (turn, amounts) => turn.spend(amounts),
   limit: () => {
     throw new Error('You have reached your usage limit; try again in 90 s');
   },
   hang: () => new Promise(() => {}),
+  /** Works until its turn is cancelled, as real agents do. */
+  untilCancelled: async (turn) => {
+    while (!turn.isCancelled()) await new Promise((wake) => setTimeout(wake, 20));
+  },
   die: () => process.exit(1),
 };
 

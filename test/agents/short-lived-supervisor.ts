@@ -12,6 +12,7 @@ import {
 } from '../../src/sessions/index.ts';
 import { openSqlite } from '../../src/store/index.ts';
 import { fakeAgent, fakeProfile } from './agent-world.ts';
+import { withoutBudgets } from '../../src/sessions/testing.ts';
 
 const [folder = '', agent = ''] = process.argv.slice(2);
 const store = await openSqlite(join(folder, 'chantier.db'));
@@ -34,6 +35,7 @@ const ctx: SessionContext = {
     onHoldEnded: async () => {},
     onTurnEnded: async () => {},
     afterEnded: async () => {},
+    ...withoutBudgets,
   },
 };
 await startSupervisor(ctx, { sessionsFolder: join(folder, 'sessions') });

@@ -174,7 +174,7 @@ type Base = Pick<World, 'app' | 'ctx' | 'clock' | 'folder' | 'caller'>;
 function withWords(base: Base) {
   const { app, ctx, clock, folder, caller } = base;
   const db = ctx.store.read;
-  const loops = ['tasks', 'pull-requests', 'sessions', 'feedback'];
+  const loops = ['tasks', 'pull-requests', 'sessions', 'feedback', 'budgets'];
   const until = async <T>(what: string, probe: () => Promise<T | undefined | false>, withinMs = 90_000): Promise<T> => {
     const deadline = performance.now() + withinMs;
     for (;;) {

@@ -17,6 +17,7 @@ import {
 } from '../../src/sessions/index.ts';
 import { openSqlite } from '../../src/store/index.ts';
 import { fakeAgent, fakeProfile } from '../agents/agent-world.ts';
+import { withoutBudgets } from '../../src/sessions/testing.ts';
 
 /** How long the human thinks about a question. */
 const thinkMs = 400;
@@ -46,6 +47,7 @@ const ctx: SessionContext = {
       if (row) await enqueuePrompt(tx, row, { kind: 'tell', sourceKey: `again:${tx.now}`, text: 'ask again' });
     },
     afterEnded: async () => {},
+    ...withoutBudgets,
   },
 };
 const supervisor = await startSupervisor(ctx, { sessionsFolder: join(folder, 'sessions'), tickMs: 100 });

@@ -1,4 +1,4 @@
-import type { SessionView } from '../../src/wire/index.ts';
+import { estimateText, type SessionView, spendingText } from '../../src/wire/index.ts';
 import { Ago } from '../parts/time.tsx';
 
 /** One living session: what it works on, its state and what it says of itself. */
@@ -23,6 +23,10 @@ export function SessionCard({ session }: { session: SessionView }) {
         ))}
       </p>
       {session.summary && <p className="text">{session.summary}</p>}
+      <p className="muted">
+        {spendingText(session.spending)}
+        {session.estimate && ` · ${estimateText(session.estimate)}`}
+      </p>
       <p className="muted">
         started <Ago at={session.createdAt} /> ago
         {session.lastSeenAt && (

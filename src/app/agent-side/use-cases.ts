@@ -109,7 +109,7 @@ export function agentSideUseCases(ctx: AppContext): AgentSideUseCases {
       withHolder(caller, async (holder) => {
         const own = await ownTask(ctx, holder);
         const rows = await readyTasks(ctx.store.read, { limit, ...(own ? { projectId: own.project_id } : {}) });
-        return ok(await Promise.all(rows.map((row) => taskView(ctx, row))));
+        return ok(await Promise.all(rows.map((row) => taskView(ctx, row, { inList: true }))));
       }),
     taskClaim: (caller, name) => withHolder(caller, (holder) => claimAsAgent(ctx, caller, holder, name)),
     taskUpdate: (caller, name, change) =>

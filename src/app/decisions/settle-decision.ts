@@ -17,6 +17,7 @@ import type { AppContext } from '../context.ts';
 import { phaseOf } from '../instance/phase-of.ts';
 import { settleWatched } from '../watched/settle-watched.ts';
 import { retryChannel } from '../notify/record-sending.ts';
+import { settleBudgetDecision } from '../spending/settle-budget-decision.ts';
 import { endWorkOf } from '../work/end-work.ts';
 
 /** The effect that lets a held call go on after a human's yes. */
@@ -47,6 +48,7 @@ export const settlers: Partial<Record<DecisionKind, Settle>> = {
   dead_letter: settleDeadLetter,
   proposal: settleProposed,
   provider_limit: settleProviderLimit,
+  budget: settleBudgetDecision,
 };
 
 /** The same questions of a session that was started by hand go back to its hook. */

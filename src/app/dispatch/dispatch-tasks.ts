@@ -2,6 +2,7 @@ import { ok, refuse, type Result, systemActor } from '../../kernel/index.ts';
 import { repositoryById } from '../../forge/index.ts';
 import { claimTask, readyTasks, workKey } from '../../ledger/index.ts';
 import { sessionsTopic, startSession } from '../../sessions/index.ts';
+import { budgetsTopic } from '../../spending/index.ts';
 import {
   type Reconciler,
   done,
@@ -15,6 +16,7 @@ import { settingsTopic } from '../instance/change-setting.ts';
 import { requireSpace } from '../instance/disk.ts';
 import { haltTopic } from '../instance/halt.ts';
 import { trustOrAsk } from '../repositories/register-repository.ts';
+import { askIfUsedUp, reserveFirstTurn } from '../spending/reserve-first-turn.ts';
 import { requireSandbox } from '../workspace/inside.ts';
 import { chooseAuthor } from './choose-author.ts';
 import { whereToGoOn } from './where-to-go-on.ts';
@@ -29,7 +31,7 @@ export function startDispatcher(ctx: AppContext): Reconciler {
     list: async () => ['instance'],
     pass: () => dispatchReadyTasks(ctx),
     everyMs: 5_000,
-    wakeAllOn: ['tasks', sessionsTopic, haltTopic, settingsTopic, 'decisions', 'agents', 'access'],
+    wakeAllOn: ['tasks', sessionsTopic, haltTopic, settingsTopic, 'decisions', 'agents', 'access', budgetsTopic],
     onError: (error) => ctx.log.error({ err: error }, 'the dispatcher could not look'),
   });
 }
@@ -90,7 +92,7 @@ function retryAfterMs(attempts: number): number {
 export async function dispatchTask(ctx: AppContext, task: Schema['task']): Promise<Result<{ sessionId: string }>> {
   const trusted = await requireTrust(ctx, task);
   if (!trusted.ok) return trusted;
-  return ctx.store.tx(async (tx) => {
+  const begun = await ctx.store.tx(async (tx): Promise<Result<{ sessionId: string }>> => {
     const going = await ctx.halt.guard(tx);
     if (!going.ok) return going;
     const agent = await chooseAuthor(tx.db, task, tx.now);
@@ -127,8 +129,12 @@ export async function dispatchTask(ctx: AppContext, task: Schema['task']): Promi
     if (!started.ok) return started;
     const sessionId = started.value.value.session_id;
     const usable = await useAccount(tx, agent.codename, sessionId);
-    return usable.ok ? ok({ sessionId }) : usable;
+    if (!usable.ok) return usable;
+    const reserved = await reserveFirstTurn(tx, ctx, sessionId, task.request ?? `${task.title}\n${task.description}`);
+    return reserved.ok ? ok({ sessionId }) : reserved;
   });
+  if (!begun.ok) await askIfUsedUp(ctx, begun.refusal, { projectId: task.project_id, taskId: task.id });
+  return begun;
 }
 
 async function requireTrust(ctx: AppContext, task: Schema['task']): Promise<Result<undefined>> {

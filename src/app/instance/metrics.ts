@@ -25,6 +25,24 @@ export async function readMetrics(ctx: AppContext): ReturnType<InstanceUseCases[
     .select(['state', (eb) => eb.fn.countAll().as('count')])
     .groupBy('state')
     .execute();
+  const used = await db
+    .selectFrom('usage_entry')
+    .select((eb) => [
+      'cost_source',
+      eb.fn.sum('input_tokens').as('input'),
+      eb.fn.sum('output_tokens').as('output'),
+      eb.fn.sum('cached_tokens').as('cached'),
+      eb.fn.sum('guessed_tokens').as('guessed'),
+      eb.fn.sum('cost_micros').as('micros'),
+    ])
+    .groupBy('cost_source')
+    .execute();
+  const total = (name: 'input' | 'output' | 'cached' | 'guessed') =>
+    used.reduce((sum, row) => sum + Number(row[name]), 0);
+  const reserved = await db
+    .selectFrom('budget_reservation')
+    .select((eb) => eb.fn.sum('tokens').as('tokens'))
+    .executeTakeFirstOrThrow();
   const samples = <K extends string>(rows: readonly ({ count: unknown } & Record<K, string>)[], label: K) =>
     rows.map((row) => ({ labels: { [label]: row[label] }, value: Number(row.count) }));
   return [
@@ -40,6 +58,26 @@ export async function readMetrics(ctx: AppContext): ReturnType<InstanceUseCases[
       name: 'chantier_sandbox_holds',
       help: '1 when the sandbox holds.',
       samples: [{ value: ctx.barrier.report.holds ? 1 : 0 }],
+    },
+    {
+      name: 'chantier_tokens_total',
+      help: 'Tokens used, as agents say: in (cached ones included), out, cached, and guessed where nothing was said.',
+      samples: (['input', 'output', 'cached', 'guessed'] as const).map((kind) => ({
+        labels: { kind },
+        value: total(kind),
+      })),
+    },
+    {
+      name: 'chantier_cost_dollars_total',
+      help: 'Money used, by where the amount comes from; what a plan pays and what has no price is not in it.',
+      samples: used
+        .filter((row) => row.cost_source === 'reported' || row.cost_source === 'priced')
+        .map((row) => ({ labels: { source: row.cost_source }, value: Number(row.micros) / 1_000_000 })),
+    },
+    {
+      name: 'chantier_reserved_tokens',
+      help: 'Tokens that open and next turns hold of their budgets.',
+      samples: [{ value: Number(reserved.tokens ?? 0) }],
     },
     { name: 'chantier_halted', help: '1 after stop --all.', samples: [{ value: ctx.halt.isOn() ? 1 : 0 }] },
   ];

@@ -8,6 +8,7 @@ import type { AppContext, Barrier } from '../context.ts';
 import { readChannels } from '../notify/channel-views.ts';
 import { readSessionViews } from '../sessions/views.ts';
 import { readWatched } from '../watched/use-cases.ts';
+import { readDay } from '../spending/views.ts';
 
 /** The one status of the instance for every surface (decision 12 of sessions). */
 export async function readInstanceStatus(ctx: AppContext, workKey?: string): Promise<StatusView> {
@@ -32,6 +33,7 @@ export async function readInstanceStatus(ctx: AppContext, workKey?: string): Pro
       maxReviewers: settings.maxReviewers,
     },
     machine: machineView(ctx),
+    today: await readDay(ctx),
     openDecisions: Number(open.count),
     readyTasks: ready.length,
     sessions: await readSessionViews(ctx, workKey === undefined ? {} : { workKey, includeEnded: true, limit: 1 }),

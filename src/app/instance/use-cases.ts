@@ -15,6 +15,7 @@ import { changeSetting, settingView, storeSetting, takeUpSettings } from './chan
 import { examine } from './doctor.ts';
 import { readEventPage } from './event-view.ts';
 import { readMetrics } from './metrics.ts';
+import { readRecap } from './recap.ts';
 import { sandboxView } from './status.ts';
 
 /** The instance itself: first settings, doctor, events, audit, backup, the end (design sections 4, 5, 8). */
@@ -50,6 +51,7 @@ export function instanceUseCases(ctx: AppContext, down: InstanceUseCases['prepar
       }
     },
     backup: (_caller, request) => backUp(ctx, request.path),
+    recap: (_caller, since) => readRecap(ctx, since),
     prepareDown: down,
     async checkReady() {
       await ctx.store.read.selectFrom('migration').select('name').limit(1).executeTakeFirst();

@@ -12,6 +12,7 @@ import { findSessionFolder } from '../workspace/session-folder.ts';
 import { endTerminalsOf } from '../wheel/terminals.ts';
 import { agentPrograms, returnCredentials } from '../../sandbox/index.ts';
 import { credentialStore } from './agent-launch.ts';
+import { budgetPorts, endSpending, settleTurnOf } from '../spending/spending-ports.ts';
 import { closeNetwork } from './agent-network.ts';
 import { judgePermission } from './judge-permission.ts';
 import { planLaunch } from './plan-launch.ts';
@@ -40,7 +41,9 @@ export function createSessionPorts(ctx: () => AppContext): SessionPorts {
         .executeTakeFirst();
       if (call) await voidDecisions(tx, { subjectId: call.subject_id }, reason);
     },
-    async onTurnEnded(tx, session, stopReason) {
+    ...budgetPorts(ctx),
+    async onTurnEnded(tx, session, stopReason, promptId) {
+      await settleTurnOf(tx, ctx(), session, { promptId, isRun: stopReason !== 'error' });
       const row = await findSession(tx.db, session.id);
       await enqueueEffect(tx, {
         key: `turn:${session.id}:${session.generation}:${row?.journal_offset ?? 0}`,
@@ -84,6 +87,7 @@ function reviewEnd(how: SessionEnd): string {
 async function clearUp(ctx: AppContext, session: Session): Promise<void> {
   await endTerminalsOf(ctx, session.id);
   await closeNetwork(ctx, session.id);
+  await ctx.store.tx((tx) => endSpending(tx, ctx, session));
   for (const program of agentPrograms)
     await returnCredentials({ program, operatorHome: ctx.operatorHome, store: credentialStore(ctx) });
   const place = await findSessionFolder(ctx, session);

@@ -1,4 +1,4 @@
-import { ok, type Result, systemActor } from '../../kernel/index.ts';
+import { type Result, systemActor } from '../../kernel/index.ts';
 import type { Repository } from '../../forge/index.ts';
 import { claimRework, workKey } from '../../ledger/index.ts';
 import {
@@ -15,6 +15,7 @@ import { whyNothingStarts } from '../dispatch/dispatch-tasks.ts';
 import { useAccount } from '../dispatch/use-account.ts';
 import { feedbackTextOf } from './feedback-text.ts';
 import { humansOf } from './submit-review.ts';
+import { askIfUsedUp, reserveFirstTurn } from '../spending/reserve-first-turn.ts';
 
 const actor = systemActor('feedback');
 
@@ -65,7 +66,7 @@ async function followUp(
   last: SessionRow,
   resume: boolean,
 ): Promise<Result<undefined>> {
-  return ctx.store.tx(async (tx) => {
+  const begun = await ctx.store.tx(async (tx) => {
     const going = await ctx.halt.guard(tx);
     if (!going.ok) return going;
     const task = await tx.db
@@ -107,8 +108,10 @@ async function followUp(
       if (conversation !== null) await enqueueFeedback(tx, pullRequest, one, row);
       if (one.state === 'pending') await deliverFeedback(tx, { feedbackId: one.id, sessionId: row.id, actor });
     }
-    return ok(undefined);
+    return reserveFirstTurn(tx, ctx, row.id, task.request ?? `${task.title}\n${task.description}`);
   });
+  if (!begun.ok) await askIfUsedUp(ctx, begun.refusal, pullRequest);
+  return begun;
 }
 
 async function handOver(

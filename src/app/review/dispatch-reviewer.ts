@@ -1,4 +1,4 @@
-import { ok, refuse, systemActor } from '../../kernel/index.ts';
+import { refuse, systemActor } from '../../kernel/index.ts';
 import type { Repository } from '../../forge/index.ts';
 import { listAgents } from '../../ledger/index.ts';
 import {
@@ -18,6 +18,7 @@ import { skipsRisk } from '../author/report-done.ts';
 import type { AppContext } from '../context.ts';
 import { whyNothingStarts } from '../dispatch/dispatch-tasks.ts';
 import { isLimited, useAccount } from '../dispatch/use-account.ts';
+import { askIfUsedUp, reserveFirstTurn } from '../spending/reserve-first-turn.ts';
 import { reviewWorkKey } from './review-work-key.ts';
 import { humansOf } from './submit-review.ts';
 
@@ -80,12 +81,15 @@ export async function dispatchReviewer(
     const usable = await useAccount(tx, reviewer.agent, sessionId);
     if (!usable.ok) return usable;
     const bound = await bindReviewClaim(tx, { claimId: claim.value.id, sessionId, generation });
-    return bound.ok ? ok(undefined) : bound;
+    if (!bound.ok) return bound;
+    return reserveFirstTurn(tx, ctx, sessionId, `${pullRequest.title}\n${pullRequest.body}`);
   });
   if (started.ok) return done;
   const { kind, code, message } = started.refusal;
   // No slot, or a reviewer of this round still lives: the end of a session wakes this one.
   if (kind === 'quota' || code === 'already_active') return lookAgainIn(10_000);
+  const { projectId, taskId } = pullRequest;
+  await askIfUsedUp(ctx, started.refusal, { projectId, taskId });
   ctx.log.info({ pullRequest: pullRequest.id, code }, message);
   return lookAgainIn(30_000);
 }

@@ -12,10 +12,12 @@ import {
   listLandings,
   type Verdict,
 } from '../../review/index.ts';
+import { readSpending, readTaskEstimate } from '../../spending/index.ts';
 import type { DiffView, LandingView, PullRequestView } from '../../wire/index.ts';
 import type { AppContext } from '../context.ts';
 import type { Aftermath } from '../landing/after-landing.ts';
 import { rulesOf } from '../landing/advance-landing.ts';
+import { estimateView, spendingView } from '../spending/views.ts';
 import { momentOf } from '../work/views.ts';
 import { readFilePatches } from './file-patches.ts';
 import { readTail } from './read-tail.ts';
@@ -91,6 +93,10 @@ export async function pullRequestView(ctx: AppContext, pullRequest: PullRequest)
     waitsFor: repository ? await waitsFor(ctx, repository, pullRequest, landing) : null,
     landingId: landing?.id ?? null,
     decisionId: decision?.id ?? null,
+    spending: spendingView(
+      await readSpending(db, { change: { pullRequestId: pullRequest.id, taskId: pullRequest.taskId } }),
+    ),
+    estimate: estimateView(await readTaskEstimate(db, pullRequest.taskId)),
     createdAt: toRfc3339(pullRequest.createdAt),
     updatedAt: toRfc3339(pullRequest.updatedAt),
   };

@@ -31,6 +31,7 @@ import { answerInOrder } from './answer-in-order.ts';
 import { rowOf } from './find-row.ts';
 import { tellAuthor } from './tell-author.ts';
 import type { StopEverything } from './stop-everything.ts';
+import { reserveFirstTurn } from '../spending/reserve-first-turn.ts';
 import { escalationView, readSessionView, readSessionViews } from './views.ts';
 import { readInstanceStatus } from '../instance/status.ts';
 
@@ -226,7 +227,9 @@ async function startByHand(
     });
     if (!claim.ok) return claim;
     await bindTaskClaim(tx, session.value.value.session_id, claim.value.fence);
-    return session;
+    const { request: asked, title, description } = task.value;
+    const room = await reserveFirstTurn(tx, ctx, session.value.value.session_id, asked ?? `${title}\n${description}`);
+    return room.ok ? session : room;
   });
   if (!started.ok) {
     await recordRejection(ctx.sessions, caller, 'start', request.workKey, started.refusal);

@@ -4,8 +4,10 @@ import {
   readStatus,
   type SessionView as DomainSession,
 } from '../../sessions/index.ts';
+import { readEstimates, readSpendingOfSessions } from '../../spending/index.ts';
 import type { EscalationView, SessionView } from '../../wire/index.ts';
 import type { AppContext } from '../context.ts';
+import { estimateView, spendingView } from '../spending/views.ts';
 
 /** One session as a client sees it. */
 export async function readSessionView(ctx: AppContext, id: string): Promise<Result<SessionView>> {
@@ -20,7 +22,14 @@ export async function readSessionViews(
 ): Promise<SessionView[]> {
   const sessions = await readStatus(ctx.store.read, filter);
   const numbers = await pullRequestNumbers(ctx, sessions);
-  return sessions.map((session) => sessionView(ctx, session, numbers));
+  const ids = sessions.map((session) => session.session_id);
+  const spent = await readSpendingOfSessions(ctx.store.read, ids);
+  const estimates = await readEstimates(ctx.store.read, ids);
+  return sessions.map((session) => ({
+    ...sessionView(ctx, session, numbers),
+    spending: spendingView(spent.get(session.session_id)),
+    estimate: estimateView(estimates.get(session.session_id)),
+  }));
 }
 
 export function escalationView(escalation: DomainEscalation): EscalationView {
@@ -39,7 +48,11 @@ export function escalationView(escalation: DomainEscalation): EscalationView {
   };
 }
 
-function sessionView(ctx: AppContext, session: DomainSession, numbers: ReadonlyMap<string, number>): SessionView {
+function sessionView(
+  ctx: AppContext,
+  session: DomainSession,
+  numbers: ReadonlyMap<string, number>,
+): Omit<SessionView, 'spending' | 'estimate'> {
   return {
     id: session.session_id,
     generation: session.generation,

@@ -8,6 +8,7 @@ import { whyNothingStarts } from '../dispatch/dispatch-tasks.ts';
 import { once } from '../once.ts';
 import { findRepository, registerCheckout, settleTrust } from '../repositories/register-repository.ts';
 import { syncBase } from '../repositories/sync-base.ts';
+import { applyBudget } from '../spending/apply-budget.ts';
 import { jobView, projectView, taskView } from './views.ts';
 
 /**
@@ -97,7 +98,8 @@ async function createWork(
     const created = await createProject(tx, { payload, actor: caller.actor, origin: 'run' });
     if (!created.ok) return created;
     const { project_id: projectId, job_id: jobId, task_id: taskId, warnings } = created.value;
-    return ok({ projectId: projectId!, jobId: jobId!, taskId: taskId!, warnings });
+    const budget = await applyBudget(tx, ctx, caller, { scope: 'project', subject: projectId! }, request.budget);
+    return budget.ok ? ok({ projectId: projectId!, jobId: jobId!, taskId: taskId!, warnings }) : budget;
   });
 }
 
@@ -134,7 +136,7 @@ async function runView(
   const [project, job] = [await showProject(db, ids.projectId), await showJob(db, ids.jobId)];
   if (!project.ok || !job.ok) throw new Error(`work ${ids.projectId} was created and cannot be read`);
   return {
-    project: await projectView(db, project.value),
+    project: await projectView(ctx, project.value),
     job: await jobView(db, job.value),
     task: await taskView(ctx, { id: ids.taskId }),
   };

@@ -31,6 +31,7 @@ import type { AppContext } from '../context.ts';
 import { once } from '../once.ts';
 import { findRepository } from '../repositories/register-repository.ts';
 import { addAgent, listAgentViews } from './agents.ts';
+import { applyBudget } from '../spending/apply-budget.ts';
 import { runRequest } from './run-request.ts';
 import { endWorkOf } from './end-work.ts';
 import { jobView, projectView, taskView } from './views.ts';
@@ -58,8 +59,17 @@ export function workUseCases(ctx: AppContext): WorkUseCases {
     async createProject(caller, project) {
       const payload = await creationPayload(ctx, project);
       if (!payload.ok) return payload;
-      const create = (tx: Tx) =>
-        createProject(tx, { payload: payload.value, actor: caller.actor, dryRun: project.dryRun === true });
+      const create = async (tx: Tx) => {
+        const made = await createProject(tx, {
+          payload: payload.value,
+          actor: caller.actor,
+          dryRun: project.dryRun === true,
+        });
+        if (!made.ok || made.value.project_id === null) return made;
+        const scope = { scope: 'project', subject: made.value.project_id } as const;
+        const budget = await applyBudget(tx, ctx, caller, scope, project.budget);
+        return budget.ok ? made : budget;
+      };
       // A dry run stores nothing, not even its key.
       const created = project.dryRun
         ? await ctx.store.tx(create)
@@ -81,7 +91,7 @@ export function workUseCases(ctx: AppContext): WorkUseCases {
         ...pageOf(query),
       });
       return ok({
-        items: await Promise.all(page.projects.map((project) => projectView(db, project))),
+        items: await Promise.all(page.projects.map((project) => projectView(ctx, project))),
         nextCursor: page.next,
       });
     },
@@ -90,9 +100,9 @@ export function workUseCases(ctx: AppContext): WorkUseCases {
       if (!found.ok) return found;
       const tasks = await listTasks(db, { projectId: found.value.id, limit: 500 }, ctx.store.clock.now());
       return ok({
-        ...(await projectView(db, found.value)),
+        ...(await projectView(ctx, found.value)),
         jobs: await Promise.all(found.value.jobs.map((job) => jobView(db, job))),
-        tasks: await Promise.all(tasks.tasks.map((task) => taskView(ctx, task))),
+        tasks: await Promise.all(tasks.tasks.map((task) => taskView(ctx, task, { inList: true }))),
       });
     },
     async addJob(caller, job) {
@@ -139,7 +149,10 @@ export function workUseCases(ctx: AppContext): WorkUseCases {
           task: { ...inherited, ...taskPayload(task) },
           actor: caller.actor,
         });
-        return result.ok ? ok({ id: result.value.task.id }) : result;
+        if (!result.ok) return result;
+        const { id } = result.value.task;
+        const budget = await applyBudget(tx, ctx, caller, { scope: 'task', subject: id }, task.budget);
+        return budget.ok ? ok({ id }) : budget;
       });
       return added.ok ? ok(await taskView(ctx, added.value)) : added;
     },
@@ -155,7 +168,10 @@ export function workUseCases(ctx: AppContext): WorkUseCases {
         ...pageOf(query),
       };
       const page = await listTasks(db, filter, ctx.store.clock.now());
-      return ok({ items: await Promise.all(page.tasks.map((task) => taskView(ctx, task))), nextCursor: page.next });
+      return ok({
+        items: await Promise.all(page.tasks.map((task) => taskView(ctx, task, { inList: true }))),
+        nextCursor: page.next,
+      });
     },
     async showTask(_caller, name) {
       const found = await findTask(db, name);
@@ -163,7 +179,7 @@ export function workUseCases(ctx: AppContext): WorkUseCases {
     },
     async readyTasks(_caller, limit) {
       const rows = await readyTasks(db, { limit });
-      return ok(await Promise.all(rows.map((row) => taskView(ctx, row))));
+      return ok(await Promise.all(rows.map((row) => taskView(ctx, row, { inList: true }))));
     },
     updateTask: (caller, name, change) =>
       changeTask(caller, name, 'task.update', change, (tx, task) => applyChange(tx, ctx, caller, task, change)),
@@ -222,7 +238,9 @@ async function applyChange(
   task: TaskRow,
   change: TaskChange,
 ): Promise<Result<unknown>> {
-  const { status, reason, ...fields } = change;
+  const { status, reason, budget, ...fields } = change;
+  const capped = await applyBudget(tx, ctx, caller, { scope: 'task', subject: task.id }, budget);
+  if (!capped.ok) return capped;
   const changes = { ...taskPayload(fields), ...(fields.assignee === null ? { assignee: null } : {}) };
   let current: Result<TaskRow> = ok(task);
   if (Object.keys(changes).length > 0) {

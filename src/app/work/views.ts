@@ -10,12 +10,18 @@ import type {
 import { showTask } from '../../ledger/index.ts';
 import { readAccount } from '../../sessions/index.ts';
 import type { AgentView, JobView, ProjectView, TaskView } from '../../wire/index.ts';
+import { readSpending, readTaskEstimate } from '../../spending/index.ts';
 import type { AppContext } from '../context.ts';
+import { budgetView, estimateView, spendingView } from '../spending/views.ts';
 import type { Db } from '../dispatch/db.ts';
 import { accountOf } from '../launch/account-of.ts';
 
+/** What views read with. */
+type Viewing = Pick<AppContext, 'store' | 'spending'>;
+
 /** A project as a client sees it. */
-export async function projectView(db: Db, project: LedgerProject): Promise<ProjectView> {
+export async function projectView(ctx: Viewing, project: LedgerProject): Promise<ProjectView> {
+  const db = ctx.store.read;
   const row = await db
     .selectFrom('project')
     .select(['current_focus', 'notes', 'updated_at'])
@@ -38,6 +44,8 @@ export async function projectView(db: Db, project: LedgerProject): Promise<Proje
     currentFocus: row.current_focus,
     notes: row.notes,
     repositoryId: task?.repository_id ?? null,
+    spending: spendingView(await readSpending(db, { projectId: project.id })),
+    budget: await budgetView(ctx, { scope: 'project', subject: project.id }, project.codename),
     taskCounts: countsOf(project.counts),
     createdAt: toRfc3339(project.createdAt),
     updatedAt: toRfc3339(row.updated_at),
@@ -66,12 +74,21 @@ export async function jobView(db: Db, job: LedgerJob): Promise<JobView> {
   };
 }
 
-/** A task as a client sees it, with what works on it and what it waits for. */
-export async function taskView(ctx: Pick<AppContext, 'store'>, task: Pick<LedgerTask, 'id'>): Promise<TaskView> {
+/**
+ * A task as a client sees it, with what works on it and what it waits for. `inList`: without its budget, which takes reading
+ * of everything that counts against it.
+ */
+export async function taskView(
+  ctx: Viewing,
+  task: Pick<LedgerTask, 'id'>,
+  options: { inList?: boolean } = {},
+): Promise<TaskView> {
   const db = ctx.store.read;
   const found = await showTask(db, task.id, ctx.store.clock.now());
   if (!found.ok) throw new Error(found.refusal.message);
-  return detailedTaskView(db, found.value);
+  const view = await detailedTaskView(db, found.value);
+  if (options.inList) return view;
+  return { ...view, budget: await budgetView(ctx, { scope: 'task', subject: view.id }, view.codename) };
 }
 
 export async function detailedTaskView(db: Db, task: TaskDetail): Promise<TaskView> {
@@ -107,6 +124,10 @@ export async function detailedTaskView(db: Db, task: TaskDetail): Promise<TaskVi
     position: task.position,
     assignee: assignee?.codename ?? null,
     tokenEstimate: task.tokensEstimated,
+    // Nothing is used before it has started.
+    spending: spendingView(task.startedAt === null ? undefined : await readSpending(db, { taskId: task.id })),
+    estimate: estimateView(task.startedAt === null ? undefined : await readTaskEstimate(db, task.id)),
+    budget: null,
     modelClass: task.modelRecommended ?? 'high',
     attempts: task.attempts,
     blockedBy: task.blockedBy.map((edge) => edge.blocker.id),

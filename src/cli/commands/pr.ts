@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-import type { DiffView, Page, PullRequestView } from '../../wire/index.ts';
+import { type DiffView, type Page, type PullRequestView, estimateText, spendingText } from '../../wire/index.ts';
 import type { CliContext } from '../context.ts';
 import { pathOf } from '../seen-change.ts';
 import { rememberSeenHead, seenFileOf } from '../seen-heads.ts';
@@ -55,6 +55,7 @@ function textOf(one: PullRequestView): string {
     `#${one.number} ${oneLine(one.title)}`,
     `${one.state} · risk ${one.risk ?? 'not judged yet'} · ${one.branch} → ${one.base} · head ${one.headCommit.slice(0, 12)} · round ${one.round}/${one.maxRounds}`,
     ...(one.waitsFor === null ? [] : [`waits for: ${oneLine(one.waitsFor, 200)}`]),
+    `cost: ${spendingText(one.spending)}, reviews included${one.estimate === null ? '' : ` · ${estimateText(one.estimate)}`}`,
     ...one.riskReasons.map((reason) => `risk: ${oneLine(reason, 200)}`),
   ];
   for (const verdict of one.verdicts) {

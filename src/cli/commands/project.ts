@@ -1,8 +1,15 @@
 import type { Command } from 'commander';
 
-import type { CreatedProject, Page, ProjectDetail, ProjectView } from '../../wire/index.ts';
+import {
+  capText,
+  type CreatedProject,
+  type Page,
+  type ProjectDetail,
+  type ProjectView,
+  spendingText,
+} from '../../wire/index.ts';
 import type { CliContext } from '../context.ts';
-import { withKey } from '../options.ts';
+import { withProof } from '../options.ts';
 import { readJsonArgument } from '../read-json.ts';
 import { counted, oneLine, table } from '../show.ts';
 
@@ -40,12 +47,17 @@ export function define(command: Command, context: CliContext): void {
     .command('create')
     .description('Create a project with its first job and tasks, from JSON (L-31)')
     .option('-f, --file <file>', 'File with the JSON; - or none reads stdin', '-')
+    .option('--budget <amount>', 'What it may use, reviews included: tokens (20M), money ($50), or both')
     .option('--dry-run', 'Judge and print, insert nothing');
-  withKey(create);
+  withProof(create);
   context.action(create, async ({ options }) => {
     const given = await readJsonArgument(String(options.file), context.io);
-    const body = options.dryRun ? { ...given, dryRun: true } : given;
-    const created = await context.change<CreatedProject>('POST', '/api/projects', body, options);
+    const body = {
+      ...given,
+      ...(options.budget === undefined ? {} : { budget: options.budget }),
+      ...(options.dryRun ? { dryRun: true } : {}),
+    };
+    const created = await context.changeOrDecide<CreatedProject>('POST', '/api/projects', body, options);
     const lines = [
       `${created.dryRun ? 'Would create' : 'Created'} ${created.codenames.project}: job ${created.codenames.job}, ${counted(created.codenames.tasks.length, 'task')}.`,
       ...created.warnings.map((warning) => `warning: ${oneLine(warning, 200)}`),
@@ -55,7 +67,10 @@ export function define(command: Command, context: CliContext): void {
 }
 
 function textOf(project: ProjectDetail): string {
-  const lines = [`${project.codename} · ${project.status} · ${project.priority} · ${oneLine(project.title)}`];
+  const lines = [
+    `${project.codename} · ${project.status} · ${project.priority} · ${oneLine(project.title)}`,
+    `used: ${spendingText(project.spending)}${project.budget === null ? '' : ` · cap: ${capText(project.budget)}`}`,
+  ];
   for (const job of project.jobs) {
     lines.push(`  ${job.codename} · ${job.status} · ${oneLine(job.title)}`);
     for (const task of project.tasks.filter((one) => one.jobId === job.id)) {

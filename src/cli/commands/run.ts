@@ -16,6 +16,7 @@ import { waitForEnd } from '../wait-for-end.ts';
 interface RunOptions extends CommonOptions {
   repo: string;
   agent?: string;
+  budget?: string;
   withChanges?: boolean;
   issue?: string;
   wait?: boolean;
@@ -30,6 +31,7 @@ export function define(command: Command, context: CliContext): void {
     .option('--agent <codename>', 'The author (default: the first that may)')
     .option('--with-changes', 'Take your uncommitted work along')
     .option('--issue <n>', 'Number of the forge issue it belongs to')
+    .option('--budget <amount>', 'What it may use, reviews included: tokens (500k, 2M), money ($5), or both (2M,$5)')
     .option('--trust', 'Trust the configuration of the repository as it is shown')
     .option('--wait', 'Wait until it has landed or ended')
     .option('--timeout <duration>', 'How long --wait waits', '2h');
@@ -39,7 +41,12 @@ export function define(command: Command, context: CliContext): void {
     const timeoutMs = parseDuration(wanted.timeout);
     if (timeoutMs === undefined) throw failWith('invalid', 'usage', '--timeout takes a duration such as 90m.');
     await ensureOperator(context, wanted);
-    const run = await context.change<RunView>('POST', '/api/runs', await bodyOf(context, given, wanted), wanted);
+    const run = await context.changeOrDecide<RunView>(
+      'POST',
+      '/api/runs',
+      await bodyOf(context, given, wanted),
+      wanted,
+    );
     context.io.err(`${describeRun(run)}\n`);
     if (run.waitsFor !== null) await trustIfWanted(context, run, wanted);
     if (!wanted.wait) return { json: run, text: `Follow it with "chantier status"; decide with "chantier pending".` };
@@ -55,6 +62,7 @@ async function bodyOf(context: CliContext, given: string, options: RunOptions): 
     repository: isPath ? resolve(context.io.cwd, options.repo) : options.repo,
     withChanges: options.withChanges === true,
     ...(options.agent === undefined ? {} : { agent: options.agent }),
+    ...(options.budget === undefined ? {} : { budget: options.budget }),
     ...(options.issue === undefined ? {} : { issue: Number(options.issue) }),
   };
 }

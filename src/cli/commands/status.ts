@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-import type { StatusView } from '../../wire/index.ts';
+import { capText, moneyText, planText, spendingText, type StatusView, tokensText } from '../../wire/index.ts';
 import type { CliContext } from '../context.ts';
 import { counted, oneLine, shortTime, table, timeLeft } from '../show.ts';
 
@@ -24,17 +24,24 @@ function textOf(status: StatusView): string {
     lines.push(`Set-ups and checks: ${slots.inUse} of ${slots.max} slots in use, ${slots.waiting} waiting.`);
   if (isHeld) lines.push(`Nothing new starts: ${oneLine(reason ?? '')}. It goes on when ${oneLine(goesOn ?? '')}.`);
   if (status.disk.isShort) lines.push(...diskLines(status.disk));
+  const { today } = status;
+  lines.push(
+    `Today ${today.day}: ${spendingText(today.spending)}${today.budget === null ? '' : ` · cap: ${capText(today.budget)}`}`,
+    ...today.plans.map(planText),
+    ...(today.prices.fault === null ? [] : [`WARNING ${oneLine(today.prices.fault, 300)}`]),
+  );
   if (status.sessions.length > 0) {
     lines.push(
       '',
       table(
-        ['WORK KEY', 'STATE', 'ROLE', 'AGENT', 'LAST SEEN', 'DOES'],
+        ['WORK KEY', 'STATE', 'ROLE', 'AGENT', 'LAST SEEN', 'USED', 'DOES'],
         status.sessions.map((session) => [
           session.workKey,
           session.state + flagsOf(session),
           session.role,
           session.agent,
           `${shortTime(session.lastSeenAt)}${session.sources.lastSeenAt === 'inferred' ? ' (inferred)' : ''}`,
+          usedText(session),
           oneLine(session.openEscalations[0] ? `asks: ${session.openEscalations[0].text}` : session.summary, 60),
         ]),
       ),
@@ -87,6 +94,12 @@ function formatBytes(bytes: number): string {
 
 function waitText({ kind, tool, decisionId }: StatusView['watched'][number]['waitsFor'][number]): string {
   return decisionId === null ? `${tool || kind} (answer it there)` : `${tool || kind} (${decisionId})`;
+}
+
+/** `28k/~40k`: tokens used, of those that were expected. */
+function usedText({ spending, estimate }: StatusView['sessions'][number]): string {
+  const expected = estimate === null ? '' : `/~${tokensText(estimate.tokens)}`;
+  return `${tokensText(spending.tokens)}${expected}${spending.costMicros === null ? '' : ` ${moneyText(spending.costMicros)}`}`;
 }
 
 function flagsOf({ flags, takeover }: StatusView['sessions'][number]): string {

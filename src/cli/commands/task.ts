@@ -1,6 +1,13 @@
 import type { Command } from 'commander';
 
-import type { DependencyView, Page, TaskView } from '../../wire/index.ts';
+import {
+  capText,
+  type DependencyView,
+  estimateText,
+  type Page,
+  spendingText,
+  type TaskView,
+} from '../../wire/index.ts';
 import type { CliContext } from '../context.ts';
 import { failWith } from '../outcome.ts';
 import { withKey, withProof } from '../options.ts';
@@ -39,8 +46,18 @@ function defineReading(command: Command, context: CliContext): void {
   const show = command.command('show').description('Show a task').argument('<task>', taskName);
   context.action(show, async ({ args: [name] }) => {
     const task = await context.get<TaskView>(pathOf(name));
-    return { json: task, text: `${listOf([task])}\n\n${visible(task.description ?? '')}` };
+    return { json: task, text: `${listOf([task])}\n${costOf(task)}\n\n${visible(task.description ?? '')}` };
   });
+}
+
+/** What it was expected to use, what it used, and its cap. */
+function costOf({ spending, estimate, budget }: TaskView): string {
+  const parts = [
+    `used: ${spendingText(spending)}`,
+    ...(estimate === null ? [] : [estimateText(estimate)]),
+    ...(budget === null ? [] : [`cap: ${capText(budget)}`]),
+  ];
+  return parts.join(' · ');
 }
 
 function defineAdd(command: Command, context: CliContext): void {
@@ -53,19 +70,25 @@ function defineAdd(command: Command, context: CliContext): void {
     .option('--codename <codename>', 'Default: made from the title')
     .option('--assignee <agent>', 'Codename of the agent that shall do it')
     .option('--priority <priority>', 'P0 to P3')
-    .option('--estimate <tokens>', 'Estimated tokens');
-  withKey(add);
+    .option('--estimate <tokens>', 'Estimated tokens')
+    .option('--budget <amount>', 'What it may use, reviews included: tokens (2M), money ($5), or both');
+  withProof(add);
   context.action(add, async ({ args: [job = '', title], options }) => {
-    const { codename, assignee, priority, estimate, description } = options as Record<string, string | undefined>;
+    const { codename, assignee, priority, estimate, description, budget } = options as Record<
+      string,
+      string | undefined
+    >;
     const body = {
       title,
       ...(codename === undefined ? {} : { codename }),
+      ...(budget === undefined ? {} : { budget }),
       ...(assignee === undefined ? {} : { assignee }),
       ...(priority === undefined ? {} : { priority }),
       ...(estimate === undefined ? {} : { tokenEstimate: Number(estimate) }),
       ...(description === undefined ? {} : { description: await context.textOf(description) }),
     };
-    const task = await context.change<TaskView>('POST', `/api/jobs/${encodeURIComponent(job)}/tasks`, body, options);
+    const path = `/api/jobs/${encodeURIComponent(job)}/tasks`;
+    const task = await context.changeOrDecide<TaskView>('POST', path, body, options);
     return { json: task, text: `Added ${task.project}/${task.codename}.` };
   });
 }
@@ -79,20 +102,22 @@ function defineChanges(command: Command, context: CliContext): void {
     .option('--priority <priority>', 'P0 to P3')
     .option('--assignee <agent>', 'Codename of the agent; none for any')
     .option('--status <status>', 'todo, paused or cancelled')
+    .option('--budget <amount>', 'What it may use; none for the default. More than now asks for the passphrase')
     .option('--reason <text>', 'Why');
-  withKey(update);
+  withProof(update);
   context.action(update, async ({ args: [name], options }) => {
-    const { title, priority, assignee, status, reason } = options as Record<string, string | undefined>;
+    const { title, priority, assignee, status, reason, budget } = options as Record<string, string | undefined>;
     const body = {
       title,
       priority,
       status,
       reason,
+      budget,
       ...(assignee === undefined ? {} : { assignee: assignee === 'none' ? null : assignee }),
     };
     if (Object.values(body).every((value) => value === undefined))
       throw failWith('invalid', 'usage', 'Say what to change; see --help.');
-    const task = await context.change<TaskView>('PATCH', pathOf(name), body, options);
+    const task = await context.changeOrDecide<TaskView>('PATCH', pathOf(name), body, options);
     return { json: task, text: listOf([task]) };
   });
   for (const [verb, method, what] of [

@@ -11,6 +11,8 @@ import {
   initRequest,
   initView,
   queryFlag,
+  recapQuery,
+  recapView,
   settingChange,
   settingView,
 } from '../../wire/index.ts';
@@ -53,6 +55,13 @@ export function addInstanceRoutes(api: Api, parts: ApiParts): void {
       answer: settingView,
     },
     (input) => instance.changeSetting(input.caller, input.params.setting, input.body.value),
+  );
+  addRoute(
+    api,
+    parts,
+    'GET /api/recap',
+    { summary: 'What happened since: landed, waiting, failed, cost', query: recapQuery, answer: recapView },
+    ({ caller, query }) => instance.recap(caller, query.since),
   );
   addRoute(
     api,

@@ -4,7 +4,7 @@ import { accountOfSession, reopenAccount } from '../account-limits.ts';
 import { storeMessage } from '../broker.ts';
 import { applyHeldDone, escalate, openEscalations } from '../escalations.ts';
 import { fields } from '../fields.ts';
-import { voidPermissions } from '../permissions.ts';
+import { holdTurn } from '../hold-turn.ts';
 import type { SessionContext } from '../ports.ts';
 import { enqueuePrompt } from '../prompts.ts';
 import { relaunch } from '../relaunch.ts';
@@ -44,13 +44,6 @@ export async function pauseSession(
       return ok(commandResult(paused.value, tx.now));
     },
   });
-}
-
-/** Marks the open turn as cut and ends its permission requests; the supervisor cancels it after the commit. */
-export async function holdTurn(tx: Tx, ctx: SessionContext, session: SessionRow): Promise<void> {
-  if (session.turn_open === 1)
-    await tx.db.updateTable('session').set({ turn_cut: 1 }).where('id', '=', session.id).execute();
-  await voidPermissions(tx, ctx, session, 'cancelled', 'paused');
 }
 
 /**

@@ -26,11 +26,20 @@ export type DriverEvent =
   /** An open request found its end: answered by us, or taken back by the agent or the end of the process. */
   | { kind: 'request-settled'; requestId: string; by: 'answer' | 'cancel' | 'agent' | 'end' }
   /** Size of the context and cost so far, as the agent counts (decision 7). */
-  | { kind: 'usage'; usedTokens: number; contextTokens: number; cost?: { amount: number; currency: string } }
+  | {
+      kind: 'usage';
+      usedTokens: number;
+      contextTokens: number;
+      cost?: { amount: number; currency: string };
+      /** The agent says that a subscription pays, so that the cost is what it would have been. */
+      isOnPlan?: boolean;
+    }
   /** The id by which the conversation can be resumed became known or changed after it was opened. */
   | { kind: 'conversation'; conversationId: string }
   /** Tokens of the conversation so far, as the agent counts; `input` includes the `cached` ones (decision 7). */
   | { kind: 'tokens'; input: number; output: number; cached: number }
+  /** How much of a window of its plan is used, 0 to 1, where the agent says so (decision 7). */
+  | { kind: 'plan-window'; name: string; share: number; resetsAtMs?: number }
   /** The provider limits the account (design section 7). `asserted`: the protocol said so; else read out of an error text. */
   | { kind: 'limit'; reason: 'usage' | 'rate' | 'billing' | 'auth'; untilMs?: number; asserted: boolean }
   /** Delivery verdict of a prompt (decision 8); `delivered` is final, `unconfirmed` may still become it. */

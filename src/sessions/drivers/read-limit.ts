@@ -1,6 +1,6 @@
 import type { DriverEvent } from './driver-event.ts';
 import { readLimitEnd } from './limit-end.ts';
-import { isRecord, numberOf } from './read-json.ts';
+import { isRecord, numberOf, textOf } from './read-json.ts';
 
 /** ACP's code for "log in first". */
 const authRequired = -32000;
@@ -33,4 +33,20 @@ export function readLimitWindow(info: unknown): Limit[] {
   const resetsAt = numberOf(info.resetsAt);
   const end = resetsAt === undefined ? {} : { untilMs: resetsAt * 1000 };
   return [{ kind: 'limit', reason: 'usage', asserted: true, ...end }];
+}
+
+/** How much of its plan's window is used, where the agent says so: as a share, or in per cent as some versions do. */
+export function readPlanWindow(info: unknown): DriverEvent[] {
+  if (!isRecord(info)) return [];
+  const used = numberOf(info.utilization);
+  if (used === undefined || !(used >= 0) || used > 1_000) return [];
+  const resetsAt = numberOf(info.resetsAt);
+  return [
+    {
+      kind: 'plan-window',
+      name: textOf(info.rateLimitType) ?? 'window',
+      share: Math.min(1, used > 1 ? used / 100 : used),
+      ...(resetsAt === undefined ? {} : { resetsAtMs: resetsAt * 1000 }),
+    },
+  ];
 }

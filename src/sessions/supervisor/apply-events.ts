@@ -5,9 +5,10 @@ import { markAnswerDelivered, openEscalation, withdrawEscalation } from '../esca
 import { emitOf } from '../events.ts';
 import { textBounds } from '../fields.ts';
 import type { ProcessRecord } from '../host/index.ts';
+import { pauseForBudget } from '../hold-turn.ts';
 import { markLive } from '../mark-live.ts';
 import { markPermissionDelivered, recordPermission, settleFromProtocol } from '../permissions.ts';
-import type { SessionContext } from '../ports.ts';
+import type { SessionContext, UsageEvent } from '../ports.ts';
 import { settlePrompt } from '../prompts.ts';
 import { mayStartAfresh, startAfresh } from '../relaunch.ts';
 import { toSession } from '../session.ts';
@@ -27,7 +28,7 @@ export function isChatter(batch: EventBatch): boolean {
 
 /**
  * Applies what a generation's agent said, together with how far its journal is consumed, in one transaction (design 7). An
- * older generation's words and those after the end of the session change nothing but the offset (S-11).
+ * older generation's words change nothing, those after the end of the session only the offset (S-11) and the bill.
  */
 export async function applyBatch(
   ctx: SessionContext,
@@ -50,10 +51,11 @@ export async function applyBatch(
       .execute();
     for (const event of batch.events) {
       const now = await findSession(tx.db, session.id);
-      if (!now || isTerminal(now.state)) return;
+      if (!now) return;
       // Its turn was ended by a human: what it still asks asks nobody any more.
       if (now.taken_over === 1 && (event.kind === 'question-asked' || event.kind === 'permission-asked')) continue;
-      await applyEvent(tx, ctx, now, event);
+      // What a session used before its end is often said only after it: the bill is not part of its state.
+      if (!isTerminal(now.state) || isBill(event)) await applyEvent(tx, ctx, now, event);
     }
   });
 }
@@ -91,9 +93,10 @@ async function applyEvent(tx: Tx, ctx: SessionContext, session: SessionRow, even
     case 'conversation':
       return setColumns(tx, session, { conversation_id: event.conversationId });
     case 'usage':
-      return storeUsage(tx, session, event);
     case 'tokens':
-      return storeTokens(tx, session, event);
+      return storeUsage(tx, ctx, session, event);
+    case 'plan-window':
+      return ctx.ports.onPlanWindow(tx, toSession(session), event);
     case 'limit':
       return applyLimit(tx, ctx, session, event);
     case 'prompt-verdict':
@@ -155,9 +158,11 @@ async function endTurn(
     prompt_id: promptId,
     context_used: usage?.context_used ?? null,
     cost_micros: usage?.cost_micros ?? null,
+    input_tokens: usage?.input_tokens ?? null,
+    output_tokens: usage?.output_tokens ?? null,
     ...('error' in outcome ? { error_code: outcome.error.code } : {}),
   });
-  await ctx.ports.onTurnEnded(tx, toSession(session), stopReason);
+  await ctx.ports.onTurnEnded(tx, toSession(session), stopReason, promptId);
   wake(tx, session);
 }
 
@@ -245,41 +250,34 @@ async function findPrompt(tx: Tx, session: SessionRow, id: string): Promise<Prom
     .executeTakeFirst();
 }
 
-/** Context as last said. Cost never shrinks: a resumed conversation may count from zero again. */
-async function storeUsage(tx: Tx, session: SessionRow, event: Extract<DriverEvent, { kind: 'usage' }>): Promise<void> {
+/** Context as last said; tokens and money as they were booked on top of what is known (decision 7). */
+async function storeUsage(tx: Tx, ctx: SessionContext, session: SessionRow, event: UsageEvent): Promise<void> {
+  const { isUsedUp, ...booked } = await ctx.ports.onUsage(tx, toSession(session), event);
   const known = await readUsage(tx, session);
-  const micros = event.cost?.currency === 'USD' ? Math.round(event.cost.amount * 1_000_000) : 0;
   const values = {
-    context_used: event.usedTokens,
-    context_size: event.contextTokens,
-    cost_micros: Math.max(known?.cost_micros ?? 0, micros),
+    input_tokens: (known?.input_tokens ?? 0) + booked.input,
+    output_tokens: (known?.output_tokens ?? 0) + booked.output,
+    cached_tokens: (known?.cached_tokens ?? 0) + booked.cached,
+    cost_micros: (known?.cost_micros ?? 0) + booked.costMicros,
+    context_used: event.kind === 'usage' ? contextSize(event.usedTokens) : (known?.context_used ?? null),
+    context_size: event.kind === 'usage' ? contextSize(event.contextTokens) : (known?.context_size ?? null),
     updated_at: tx.now,
   };
   await tx.db
     .insertInto('session_usage')
-    .values({ session_id: session.id, input_tokens: 0, output_tokens: 0, cached_tokens: 0, ...values })
+    .values({ session_id: session.id, ...values })
     .onConflict((conflict) => conflict.column('session_id').doUpdateSet(values))
     .execute();
+  if (isUsedUp) await pauseForBudget(tx, ctx, session);
 }
 
-/** Counts of the conversation so far; like the cost they never shrink. */
-async function storeTokens(
-  tx: Tx,
-  session: SessionRow,
-  event: Extract<DriverEvent, { kind: 'tokens' }>,
-): Promise<void> {
-  const known = await readUsage(tx, session);
-  const values = {
-    input_tokens: Math.max(known?.input_tokens ?? 0, event.input),
-    output_tokens: Math.max(known?.output_tokens ?? 0, event.output),
-    cached_tokens: Math.max(known?.cached_tokens ?? 0, event.cached),
-    updated_at: tx.now,
-  };
-  await tx.db
-    .insertInto('session_usage')
-    .values({ session_id: session.id, cost_micros: 0, context_used: null, context_size: null, ...values })
-    .onConflict((conflict) => conflict.column('session_id').doUpdateSet(values))
-    .execute();
+/** An agent's number as a size that can be stored; anything else is not known. */
+function contextSize(tokens: number): number | null {
+  return tokens >= 0 && tokens <= 1e10 ? Math.ceil(tokens) : null;
+}
+
+function isBill(event: DriverEvent): boolean {
+  return event.kind === 'usage' || event.kind === 'tokens' || event.kind === 'plan-window';
 }
 
 async function readUsage(tx: Tx, session: SessionRow) {

@@ -1,7 +1,8 @@
 import { openDecision, type Tx } from '../../store/index.ts';
 import { accountOfSession, limitAccount, probeAccount, type ProviderLimit, readAccount } from '../account-limits.ts';
-import { goOn, holdTurn } from '../commands/pause-session.ts';
+import { goOn } from '../commands/pause-session.ts';
 import { emitOf } from '../events.ts';
+import { holdTurn } from '../hold-turn.ts';
 import type { SessionContext } from '../ports.ts';
 import { lockSession, type SessionRow } from '../session-store.ts';
 import { transition } from '../transition.ts';

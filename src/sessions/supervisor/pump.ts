@@ -37,8 +37,8 @@ export async function pump(ctx: SessionContext, attached: Attached): Promise<num
     return undefined;
   }
   const again = turn === 'idle' ? await queueUnfetchedAnswers(ctx, row) : undefined;
-  await sendNextPrompt(ctx, row, attached);
-  return again;
+  const later = await sendNextPrompt(ctx, row, attached);
+  return again === undefined || later === undefined ? (again ?? later) : Math.min(again, later);
 }
 
 async function current(ctx: SessionContext, attached: Attached): Promise<SessionRow | undefined> {

@@ -1,33 +1,44 @@
 import { markAnswerDelivered } from '../escalations.ts';
 import type { SessionContext } from '../ports.ts';
+import { pauseForBudget } from '../hold-turn.ts';
 import { settlePrompt } from '../prompts.ts';
+import { toSession } from '../session.ts';
 import { lockSession, type PromptRow, type SessionRow } from '../session-store.ts';
 import type { Attached } from './attached.ts';
+
+/** How long a turn waits that others have taken the room of in its budget (ms). */
+const roomPollMs = 2_000;
 
 /**
  * Sends the next prompt when no turn is open, or cancels the open turn for an urgent one. In ESCALATED only answers go out:
  * a question holds the session until it is answered. The row says `sending` before a byte is written, so that a prompt
- * whose server died is sent by the next one under the same id, and never twice (decision 8).
+ * whose server died is sent by the next one under the same id, and never twice (decision 8). What its turn is expected to
+ * use is reserved in the same transaction (decision 7). Gives after how many ms it is to be called again, if at all.
  */
-export async function sendNextPrompt(ctx: SessionContext, row: SessionRow, attached: Attached): Promise<void> {
-  if (row.state !== 'RUNNING' && row.state !== 'ESCALATED') return;
+export async function sendNextPrompt(
+  ctx: SessionContext,
+  row: SessionRow,
+  attached: Attached,
+): Promise<number | undefined> {
+  if (row.state !== 'RUNNING' && row.state !== 'ESCALATED') return undefined;
   const { phase, turn } = attached.link.snapshot();
-  if (phase !== 'open') return;
+  if (phase !== 'open') return undefined;
   const takesAnyTime = attached.profile.driver === 'command';
   if (turn !== 'idle' && !takesAnyTime) {
     if (row.state === 'RUNNING' && (await isUrgentWaiting(ctx, row))) await attached.link.cancelTurn();
-    return;
+    return undefined;
   }
   const prompt = await takeNext(ctx, row, attached);
-  if (!prompt) return;
+  if (!prompt || prompt === 'wait') return prompt && roomPollMs;
   const sent = await attached.link.prompt(prompt.id, prompt.text);
   if (sent.ok) {
     const isFinal = sent.value.verdict !== 'unconfirmed' || takesAnyTime;
     if (isFinal) await giveVerdict(ctx, row, prompt, sent.value.verdict);
-    return;
+    return undefined;
   }
   if (sent.refusal.code === 'no_prompts') await giveVerdict(ctx, row, prompt, 'not_delivered');
   else await putBack(ctx, prompt);
+  return undefined;
 }
 
 async function isUrgentWaiting(ctx: SessionContext, row: SessionRow): Promise<boolean> {
@@ -42,7 +53,11 @@ async function isUrgentWaiting(ctx: SessionContext, row: SessionRow): Promise<bo
 }
 
 /** The prompt that is being sent already, else the next one: the brief first, urgent before others, then in order. */
-async function takeNext(ctx: SessionContext, row: SessionRow, attached: Attached): Promise<PromptRow | undefined> {
+async function takeNext(
+  ctx: SessionContext,
+  row: SessionRow,
+  attached: Attached,
+): Promise<PromptRow | 'wait' | undefined> {
   const known = new Set(attached.link.snapshot().prompts.map((prompt) => prompt.promptId));
   return ctx.store.tx(async (tx) => {
     const session = await lockSession(tx, row.id);
@@ -71,6 +86,9 @@ async function takeNext(ctx: SessionContext, row: SessionRow, attached: Attached
       await settlePrompt(tx, session, next, 'not_delivered');
       return undefined;
     }
+    const room = await ctx.ports.reserveTurn(tx, toSession(session), next);
+    if (room === 'wait') return 'wait';
+    if (room === 'pause' && (await pauseForBudget(tx, ctx, session))) return undefined;
     await tx.db
       .updateTable('prompt')
       .set({ state: 'sending', generation: session.generation, sent_at: tx.now })

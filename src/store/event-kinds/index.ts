@@ -7,6 +7,7 @@ import { notifyEvents } from './notify.ts';
 import { reviewEvents } from './review.ts';
 import { sessionsEvents } from './sessions.ts';
 import { watchedEvents } from './watched.ts';
+import { spendingEvents } from './spending.ts';
 
 /** Every event kind with its meaning; the docs are checked against it. */
 export const eventKinds = {
@@ -19,6 +20,7 @@ export const eventKinds = {
   ...accessEvents,
   ...watchedEvents,
   ...notifyEvents,
+  ...spendingEvents,
 } as const;
 
 export type EventKind = keyof typeof eventKinds;

@@ -13,6 +13,7 @@ import { takeover } from './0012-takeover.ts';
 import { notify } from './0013-notify.ts';
 import { agentTty } from './0014-agent-tty.ts';
 import { outsidePeers } from './0015-outside-peers.ts';
+import { spending } from './0016-spending.ts';
 import type { Migration } from './migration.ts';
 
 export type { Migration, StoreDialect } from './migration.ts';
@@ -36,4 +37,5 @@ export const migrations: readonly Migration[] = [
   notify,
   agentTty,
   outsidePeers,
+  spending,
 ];

@@ -7,6 +7,7 @@ import type { NotifySchema } from './notify.ts';
 import type { ReviewSchema } from './review.ts';
 import type { SessionsSchema } from './sessions.ts';
 import type { WatchedSchema } from './watched.ts';
+import type { SpendingSchema } from './spending.ts';
 
 /** Every table of the store, the same on SQLite and PostgreSQL: ids and JSON as text, times as epoch ms, booleans as 0/1. */
 export interface Schema
@@ -19,4 +20,5 @@ export interface Schema
     ForgeSchema,
     AccessSchema,
     WatchedSchema,
-    NotifySchema {}
+    NotifySchema,
+    SpendingSchema {}

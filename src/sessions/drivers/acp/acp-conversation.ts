@@ -10,7 +10,7 @@ import { readLimit } from '../read-limit.ts';
 import { Opening } from './opening.ts';
 import type { OpeningOptions } from './opening.ts';
 import { choosePermission, readPermission } from './permission-choice.ts';
-import { isPartOfTurn, readUpdate } from './read-update.ts';
+import { isPartOfTurn, readTurnTokens, readUpdate } from './read-update.ts';
 import type { RpcFrame } from './rpc-frame.ts';
 import {
   errorFrame,
@@ -242,8 +242,10 @@ export class AcpConversation implements Conversation<RpcFrame> {
   }
 
   #readTurnEnd(id: number, frame: Extract<RpcFrame, { kind: 'result' | 'error' }>): DriverEvent[] {
-    if (frame.kind === 'result')
-      return this.prompts.finish(id, { stopReason: textOf(frame.result.stopReason) ?? 'end_turn' });
+    if (frame.kind === 'result') {
+      const stopReason = textOf(frame.result.stopReason) ?? 'end_turn';
+      return [...readTurnTokens(frame.result), ...this.prompts.finish(id, { stopReason })];
+    }
     const { code, message } = frame.error;
     return [...readLimit(frame.error, this.#now()), ...this.prompts.finish(id, { error: { code, message } })];
   }

@@ -1,8 +1,8 @@
 import type { SessionUpdate } from '@agentclientprotocol/sdk';
 
 import type { DriverEvent } from '../driver-event.ts';
-import { isRecord, textOf } from '../read-json.ts';
-import { readLimitWindow } from '../read-limit.ts';
+import { isRecord, numberOf, textOf } from '../read-json.ts';
+import { readLimitWindow, readPlanWindow } from '../read-limit.ts';
 import { readToolCall } from './read-tool-call.ts';
 
 type UpdateKind = SessionUpdate['sessionUpdate'];
@@ -78,7 +78,19 @@ function readUsage(update: Record<string, unknown>): DriverEvent[] {
   if (typeof cost.amount === 'number' && typeof cost.currency === 'string')
     usage.cost = { amount: cost.amount, currency: cost.currency };
   const meta = isRecord(update._meta) ? update._meta : {};
-  return [usage, ...readLimitWindow(meta['_claude/rateLimit'])];
+  const window = meta['_claude/rateLimit'];
+  return [usage, ...readPlanWindow(window), ...readLimitWindow(window)];
+}
+
+/** Tokens of the whole session so far, as newer agents say them with the end of a turn (`usage` of the answer). */
+export function readTurnTokens(result: Record<string, unknown>): DriverEvent[] {
+  if (!isRecord(result.usage)) return [];
+  const { usage } = result;
+  const count = (name: string): number => numberOf(usage[name]) ?? 0;
+  const output = count('outputTokens');
+  const cached = count('cachedReadTokens');
+  const input = Math.max(count('inputTokens') + cached + count('cachedWriteTokens'), count('totalTokens') - output);
+  return [{ kind: 'tokens', input, output, cached }];
 }
 
 function readNotice(update: Record<string, unknown>, replayed: boolean): DriverEvent[] {

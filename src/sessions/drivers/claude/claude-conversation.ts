@@ -21,7 +21,7 @@ import {
 import { describeRequest, isPermission, isQuestion, permissionAnswer, questionAnswer } from './asked-requests.ts';
 import { readAssistant, readUser } from './read-message.ts';
 import { readContextUsed, readOutcome, readResultLimit, readUsage, textIn } from './read-result.ts';
-import { readLimitWindow } from '../read-limit.ts';
+import { readLimitWindow, readPlanWindow } from '../read-limit.ts';
 import { TurnMarks } from './turn-marks.ts';
 
 /** Not served by any version: every one answers with an error, at any time, also while it asks. */
@@ -49,6 +49,8 @@ export class ClaudeConversation implements Conversation<ControlFrame> {
   #hasAnsweredPing = false;
   #contextUsed = 0;
   #isLimitTold = false;
+  /** It says at each start where its key comes from; none = a log-in whose plan pays. */
+  #isOnPlan = false;
 
   constructor(options: ClaudeOpeningOptions, now: () => number) {
     this.opening = new ClaudeOpening(options);
@@ -221,7 +223,10 @@ export class ClaudeConversation implements Conversation<ControlFrame> {
       case 'user':
         return message.isReplay === true ? this.#marks.readReplay(message) : readUser(message);
       case 'rate_limit_event':
-        return this.#readLimits(readLimitWindow(message.rate_limit_info));
+        return [
+          ...readPlanWindow(message.rate_limit_info),
+          ...this.#readLimits(readLimitWindow(message.rate_limit_info)),
+        ];
       case 'result':
         return this.#readResult(message);
       default:
@@ -231,7 +236,10 @@ export class ClaudeConversation implements Conversation<ControlFrame> {
 
   #readSystem(message: Record<string, unknown>): DriverEvent[] {
     this.opening.readSystem(message);
-    if (message.subtype === 'init') this.opening.readConversationId(textOf(message.session_id));
+    if (message.subtype === 'init') {
+      this.opening.readConversationId(textOf(message.session_id));
+      this.#isOnPlan = message.apiKeySource === 'none';
+    }
     if (message.subtype !== 'api_retry') return [];
     const status = typeof message.error_status === 'number' ? ` (${message.error_status})` : '';
     const text = `the model API failed${status}; attempt ${String(message.attempt)} of ${String(message.max_retries)}`;
@@ -249,7 +257,7 @@ export class ClaudeConversation implements Conversation<ControlFrame> {
     const limits = this.#readLimits(readResultLimit(outcome, this.#now()));
     if (prompt) this.#isLimitTold = false;
     return [
-      ...readUsage(result, this.#contextUsed),
+      ...readUsage(result, this.#contextUsed, this.#isOnPlan),
       ...limits,
       ...(prompt ? this.prompts.finish(prompt.callId, outcome) : []),
     ];

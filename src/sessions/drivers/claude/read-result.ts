@@ -41,7 +41,7 @@ export function readResultLimit(outcome: TurnOutcome, nowMs: number): Limit[] {
 }
 
 /** Tokens and cost so far. Both are totals of the process, or of the conversation where it was resumed. */
-export function readUsage(result: Record<string, unknown>, contextUsed: number): DriverEvent[] {
+export function readUsage(result: Record<string, unknown>, contextUsed: number, isOnPlan = false): DriverEvent[] {
   const models = isRecord(result.modelUsage) ? Object.values(result.modelUsage).filter(isRecord) : [];
   if (models.length === 0) return [];
   const sum = (...names: string[]): number =>
@@ -53,6 +53,7 @@ export function readUsage(result: Record<string, unknown>, contextUsed: number):
       usedTokens: contextUsed,
       contextTokens: Math.max(...models.map((model) => numberOf(model.contextWindow) ?? 0)),
       ...(cost === undefined ? {} : { cost: { amount: cost, currency: 'USD' } }),
+      ...(isOnPlan ? { isOnPlan } : {}),
     },
     {
       kind: 'tokens',
