@@ -99,7 +99,14 @@ eachStore((_dialect, open) => {
       agent_group: null,
       family: 'codex',
     };
-    const rest = { driver: 'codex', command: '["/bin/codex"]', account: null, env_names: '[]', prompt: '' } as const;
+    const rest = {
+      tty: 0,
+      driver: 'codex',
+      command: '["/bin/codex"]',
+      account: null,
+      env_names: '[]',
+      prompt: '',
+    } as const;
     const more = { active: 1, source: 'operator', version: 1, created_at: 1, updated_at: 1, retired_at: null } as const;
     await store.tx((tx) =>
       tx.db
