@@ -68,7 +68,13 @@ export function workUseCases(ctx: AppContext): WorkUseCases {
         if (!made.ok || made.value.project_id === null) return made;
         const scope = { scope: 'project', subject: made.value.project_id } as const;
         const budget = await applyBudget(tx, ctx, caller, scope, project.budget);
-        return budget.ok ? made : budget;
+        if (!budget.ok) return budget;
+        const tasks = project.firstTasks ?? (project.firstTask ? [project.firstTask] : []);
+        for (const [index, subject] of made.value.task_ids.entries()) {
+          const own = await applyBudget(tx, ctx, caller, { scope: 'task', subject }, tasks[index]?.budget);
+          if (!own.ok) return own;
+        }
+        return made;
       };
       // A dry run stores nothing, not even its key.
       const created = project.dryRun
