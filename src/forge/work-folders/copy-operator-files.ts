@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { lstat, mkdir, open, realpath } from 'node:fs/promises';
+import { lstat, open, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 import { giveToOwner, type Sandbox } from '../../sandbox/index.ts';
@@ -7,6 +7,7 @@ import { type Forge, viewCheckout } from '../forge.ts';
 import { type Checkout, gitRecords, locateCheckout, readRegular } from '../git/index.ts';
 import type { ForgeRepository } from '../repository.ts';
 import type { RepositoryConfig } from '../repository-config.ts';
+import { makeParents } from './make-parents.ts';
 import type { WorkFolder } from './work-folder.ts';
 
 /** Bounds of what one folder gets from the operator's checkout; a model or a data set is shown by `workspace.link` instead. */
@@ -80,8 +81,8 @@ async function sizeInside(top: string, path: string): Promise<number | undefined
 /** Gives the topmost path that it made; `undefined` when something is there already. */
 async function writeNew(folder: WorkFolder, path: string, content: Buffer): Promise<string | undefined> {
   const target = join(folder.clone, path);
-  const firstNew = await mkdir(dirname(target), { recursive: true });
-  if ((await realpath(dirname(target))) !== dirname(target)) return undefined;
+  const parents = await makeParents(folder.clone, path);
+  if (!parents) return undefined;
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
   const file = await open(target, flags, 0o600).catch(() => undefined);
   if (!file) return undefined;
@@ -90,5 +91,5 @@ async function writeNew(folder: WorkFolder, path: string, content: Buffer): Prom
   } finally {
     await file.close();
   }
-  return firstNew ?? target;
+  return parents.firstNew ?? target;
 }

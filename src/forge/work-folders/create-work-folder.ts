@@ -45,7 +45,7 @@ export async function createWorkFolder(
   if (!(await exists(folder.clone))) await makeClone(forge, repository, folder, request.identity);
   await writeFile(excludeFile(folder), '', { flag: 'a', mode: 0o644 });
   await chmod(excludeFile(folder), 0o644);
-  await writeFile(join(folder.home, '.gitconfig'), privateGitConfig(repository, folder, request.identity));
+  await replaceInHome(folder, '.gitconfig', privateGitConfig(repository, folder, request.identity));
   await giveTo(request.sandbox, folder);
   await writeFile(join(folder.root, 'created'), `${startCommit}\n`);
   return folder;
@@ -94,6 +94,17 @@ async function makeClone(
   await runGit(forge.git, place, ['read-tree', '--reset', '-u', 'HEAD'], { umask, timeoutMs: 600_000 });
   await chmod(fresh, 0o700);
   await rename(fresh, folder.clone);
+}
+
+/**
+ * The home may be one in which an agent worked before: what stands in the way is replaced as it is, never written through
+ * (a symlink would lead outside, a FIFO would keep the server waiting).
+ */
+async function replaceInHome(folder: WorkFolder, name: string, text: string): Promise<void> {
+  const fresh = join(folder.root, `new-${name.slice(1)}`);
+  await writeFile(fresh, text);
+  await rm(join(folder.home, name), { recursive: true, force: true });
+  await rename(fresh, join(folder.home, name));
 }
 
 /** Git's configuration in the private home: identity, leave to read the forge as another user, no collection of garbage. */

@@ -1,10 +1,11 @@
 import { realpathSync } from 'node:fs';
-import { lchown, mkdir, realpath, symlink } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { lchown, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
 
 import type { Sandbox } from '../../sandbox/index.ts';
 import type { ForgeRepository } from '../repository.ts';
 import type { RepositoryConfig } from '../repository-config.ts';
+import { makeParents } from './make-parents.ts';
 import type { WorkFolder } from './work-folder.ts';
 
 type Linking = Pick<ForgeRepository, 'operatorPath'> & { config: Pick<RepositoryConfig, 'workspace'> };
@@ -31,8 +32,7 @@ export async function linkOperatorFiles(
     const target = resolveInside(repository.operatorPath, path);
     if (target === undefined) continue;
     const link = join(folder.clone, path);
-    await mkdir(dirname(link), { recursive: true });
-    if ((await realpath(dirname(link))) !== dirname(link)) continue;
+    if (!(await makeParents(folder.clone, path))) continue;
     const isNew = await symlink(target, link).then(
       () => true,
       () => false,

@@ -1,5 +1,5 @@
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 
 import { digestOf } from '../../kernel/index.ts';
 import { giveToOwner, type Sandbox } from '../../sandbox/index.ts';
@@ -8,6 +8,7 @@ import { gitText } from '../git/index.ts';
 import { type ForgeRepository, forgePlace } from '../repository.ts';
 import type { RepositoryConfig } from '../repository-config.ts';
 import { copyTree } from './copy-tree.ts';
+import { lookAtParents, makeParents } from './make-parents.ts';
 import { spareOf, stockSpare, takeSpare } from './spare-setup.ts';
 import type { WorkFolder } from './work-folder.ts';
 
@@ -39,7 +40,8 @@ export async function setupKeyOf(
 
 /**
  * Fills a fresh clone from the cache with a private copy (X-12), given to the user that the sandbox runs as: the one that was
- * made ahead where there is one (a rename), else a copy, by reflink where the file system can. False = not cached.
+ * made ahead where there is one (a rename), else a copy, by reflink where the file system can. False = not cached, or the
+ * commit has a symlink where the set-up had a folder: then it runs, in the sandbox.
  */
 export async function restoreSetup(
   forge: Forge,
@@ -52,12 +54,15 @@ export async function restoreSetup(
   const list = await readFile(join(kept, 'outputs.json'), 'utf8').catch(() => undefined);
   if (list === undefined) return false;
   const outputs = JSON.parse(list) as string[];
+  for (const output of outputs) if ((await lookAtParents(folder.clone, output)) === 'blocked') return false;
   const startedAt = forge.clock.monotonic();
   const spare = await takeSpare(home, key, join(folder.root, 'spare'));
   const made: string[] = [];
   for (const [at, output] of outputs.entries()) {
     const target = join(folder.clone, output);
-    const firstNew = await mkdir(dirname(target), { recursive: true });
+    const parents = await makeParents(folder.clone, output);
+    if (!parents) return false; // one output lies behind a link in another: not what a cache is for
+    const { firstNew } = parents;
     await rm(target, { recursive: true, force: true });
     if (spare) await rename(join(spare, String(at)), target);
     else await copyTree(join(kept, String(at)), target);
