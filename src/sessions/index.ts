@@ -103,5 +103,5 @@ export { readableEntries } from './readable/readable-line.ts';
 export type { ReadableEntry } from './readable/frame.ts';
 export { answerWatched, waitWatched, type WatchedOutcome, withdrawWatched } from './watched/answer-watched.ts';
 export { type HookOrder, reportWatched, type ShowRequest, type WatchedHook } from './watched/report-watched.ts';
-export { sweepWatched } from './watched/sweep-watched.ts';
+export { type HeardHooks, sweepWatched } from './watched/sweep-watched.ts';
 export { listWatched } from './watched/watched-store.ts';

@@ -1,4 +1,4 @@
-import { sweepWatched } from '../../sessions/index.ts';
+import { type HeardHooks, sweepWatched } from '../../sessions/index.ts';
 import { lookAgainIn, type Reconciler, startReconciler } from '../../store/index.ts';
 import type { AppContext } from '../context.ts';
 
@@ -6,12 +6,13 @@ const sweepMs = 10_000;
 
 /** Watched sessions whose process is gone end here, since a killed agent runs no hook. */
 export function startWatchSweep(ctx: AppContext): Reconciler {
+  const heard: HeardHooks = new Map();
   return startReconciler(ctx.store, {
     name: 'watched-sessions',
     slot: ctx.nodeId,
     list: async () => ['watched'],
     pass: async () => {
-      await sweepWatched(ctx.store, ctx.nodeId);
+      await sweepWatched(ctx.store, ctx.nodeId, heard);
       return lookAgainIn(sweepMs);
     },
     everyMs: sweepMs,

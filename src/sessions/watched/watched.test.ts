@@ -7,7 +7,7 @@ import { operator } from '../testing.ts';
 import { answerWatched, waitWatched, withdrawWatched } from './answer-watched.ts';
 import type { WatchedAgent, WatchedAnswer } from './hook-dialects.ts';
 import { reportWatched, type WatchedHook } from './report-watched.ts';
-import { sweepWatched } from './sweep-watched.ts';
+import { type HeardHooks, sweepWatched } from './sweep-watched.ts';
 import { listWatched } from './watched-store.ts';
 
 eachStore((_dialect, open) => {
@@ -107,12 +107,12 @@ eachStore((_dialect, open) => {
     const alive = { pid: me.pid, startTime: me.startTime, bootId: bootId() };
     await world.report({ input: world.input('SessionStart'), process: alive });
     await world.ask('Bash', { command: 'ls' });
-    expect(await sweepWatched(world.store, 'local')).toBe(0);
+    expect(await sweepWatched(world.store, 'local', world.heard)).toBe(0);
     await world.report({ input: world.input('Notification'), process: alive });
     await world.report({ input: world.input('SessionStart'), process: { ...alive, startTime: me.startTime + 1 } });
     await world.ask('Bash', { command: 'rm' });
-    expect(await sweepWatched(world.store, 'another node'), 'processes of another machine').toBe(0);
-    expect(await sweepWatched(world.store, 'local')).toBe(1);
+    expect(await sweepWatched(world.store, 'another node', world.heard), 'processes of another machine').toBe(0);
+    expect(await sweepWatched(world.store, 'local', world.heard)).toBe(1);
     expect(await world.states()).toEqual([]);
     expect((await world.decisions()).filter(({ state }) => state === 'open')).toEqual([]);
   });
@@ -120,12 +120,29 @@ eachStore((_dialect, open) => {
   it('withdraws a request whose hook was killed, after a minute of silence', async () => {
     const world = watchWorld(await open());
     const requestId = await world.ask('Bash', { command: 'ls' });
+    await sweepWatched(world.store, 'local', world.heard);
     world.clock.advance(59_000);
-    await sweepWatched(world.store, 'local');
-    expect(mustOk(await waitWatched(world.store, requestId, 0))).toEqual({ state: 'open' });
-    world.clock.advance(61_000);
-    await sweepWatched(world.store, 'local');
+    await sweepWatched(world.store, 'local', world.heard);
+    expect((await world.decisions()).map(({ state }) => state)).toEqual(['open']);
+    world.clock.advance(1_000);
+    await sweepWatched(world.store, 'local', world.heard);
     expect(mustOk(await waitWatched(world.store, requestId, 0))).toEqual({ state: 'void' });
+  });
+
+  it('a server that was away, or a machine that slept, takes no request from a hook that still waits (design 7)', async () => {
+    const world = watchWorld(await open());
+    const requestId = await world.ask('Bash', { command: 'ls' });
+    await sweepWatched(world.store, 'local', world.heard);
+    world.clock.advance(10 * 60_000);
+    // A new process: it has heard of nobody yet.
+    await sweepWatched(world.store, 'local', new Map());
+    expect(mustOk(await waitWatched(world.store, requestId, 0))).toEqual({ state: 'open' });
+    // The same process after a sleep: its hooks ask again before the next look, since their times stood still too.
+    world.clock.advance(1);
+    mustOk(await waitWatched(world.store, requestId, 0));
+    await sweepWatched(world.store, 'local', world.heard);
+    mustOk(await world.answer(requestId, { allow: true }));
+    expect(mustOk(await waitWatched(world.store, requestId, 0))).toMatchObject({ state: 'answered' });
   });
 
   it('shows what only the agent’s own terminal can answer, and asks nobody else', async () => {
@@ -175,6 +192,7 @@ function watchWorld({ store, clock }: TestStore, agent: WatchedAgent = 'claude')
       })),
     );
   return {
+    heard: new Map() as HeardHooks,
     store,
     clock,
     input,
