@@ -1,5 +1,6 @@
 import { type Actor, ok, refuse, type Refused, type Result } from '../../kernel/index.ts';
 import type { Tx } from '../../store/index.ts';
+import { accountOfSession, probeAccount, readAccount } from '../account-limits.ts';
 import { emitOf } from '../events.ts';
 import { relaunch } from '../relaunch.ts';
 import { findSession, lockSession, type SessionRow } from '../session-store.ts';
@@ -8,8 +9,8 @@ import { openTakeover, type TakeoverRow } from './takeover-store.ts';
 
 /**
  * `handback`: the session goes on in a new generation that resumes the conversation; what the human did is its first prompt
- * (the launch plan reads it from the takeover). While the provider's limit lasts the session stays PAUSED and goes on by
- * itself afterwards. Refuses `not_taken_over`, `still_ending` (the agent's old process is not gone yet).
+ * (the launch plan reads it from the takeover). While its account is limited, whatever the session itself was told, it stays
+ * PAUSED and goes on by itself afterwards. Refuses `not_taken_over`, `still_ending` (the agent's old process is not gone yet).
  */
 export async function handBack(
   tx: Tx,
@@ -28,10 +29,20 @@ export async function handBack(
     endCommit: request.endCommit ?? null,
     resumedGeneration: session.generation + 1,
   });
-  const isLimited = session.limited_until !== null && session.limited_until > tx.now;
+  const account = accountOfSession(session);
+  const state = await readAccount(tx.db, account, tx.now);
+  const isLimited = state.kind === 'limited';
+  if (state.kind === 'probe') await probeAccount(tx, account, session.id);
   await tx.db
     .updateTable('session')
-    .set({ taken_over: 0, turn_cut: 0, reason: isLimited ? 'limited' : 'handed_back', updated_at: tx.now })
+    .set({
+      ...(isLimited
+        ? { reason: 'limited', limited_until: state.until, account }
+        : { reason: 'handed_back', limited_until: null }),
+      taken_over: 0,
+      turn_cut: 0,
+      updated_at: tx.now,
+    })
     .where('id', '=', session.id)
     .execute();
   await emitOf(tx, session, 'session.flagged', actor, { flag: 'taken_over', on: false });

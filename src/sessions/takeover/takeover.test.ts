@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 
 import { mustOk } from '../../kernel/index.ts';
 import { eachStore } from '../../store/testing.ts';
+import { accountOfSession, limitAccount, type ProviderLimit, reopenAccount } from '../account-limits.ts';
 import { lockHolder } from '../agent-side/holder.ts';
 import { readStatus } from '../status.ts';
 import { dueTimer } from '../supervisor/timers.ts';
@@ -22,7 +23,11 @@ eachStore((_dialect, open) => {
     /** What the supervisor does once every process of the generation is gone. */
     const gone = (sessionId: string) =>
       store.tx((tx) => tx.db.updateTable('session').set({ process: 'ended' }).where('id', '=', sessionId).execute());
-    return { ...world, clock, take, giveBack, gone };
+    const limit = async (sessionId: string, what: ProviderLimit) => {
+      const account = accountOfSession(await world.row(sessionId));
+      await store.tx((tx) => limitAccount(tx, account, what));
+    };
+    return { ...world, clock, take, giveBack, gone, limit };
   }
 
   it('ends the generation with a fence: PAUSED with the flag, its token void, its process to be ended, its slot kept (design 7, S-19)', async () => {
@@ -125,14 +130,44 @@ eachStore((_dialect, open) => {
     const world = await setup();
     const { sessionId } = await world.running();
     const until = world.clock.now() + 60_000;
-    await world.store.tx((tx) =>
-      tx.db.updateTable('session').set({ limited_until: until }).where('id', '=', sessionId).execute(),
-    );
+    await world.limit(sessionId, { kind: 'limit', reason: 'usage', untilMs: until, asserted: true });
     const taken = mustOk(await world.take(sessionId));
     await world.gone(sessionId);
     expect(mustOk(await world.giveBack(sessionId, taken.id))).toMatchObject({ state: 'PAUSED', reason: 'limited' });
     const row = await world.row(sessionId);
     expect(dueTimer(row, world.settings, until)).toBe('limit_over');
+  });
+
+  it('handed back while its account waits for a human it starts nothing, and goes on when that is settled (design 7)', async () => {
+    const world = await setup();
+    const { sessionId } = await world.running();
+    const taken = mustOk(await world.take(sessionId));
+    await world.gone(sessionId);
+    // Another session of the account met this while the human was at the wheel.
+    await world.limit(sessionId, { kind: 'limit', reason: 'auth', asserted: true });
+    expect(mustOk(await world.giveBack(sessionId, taken.id))).toMatchObject({
+      state: 'PAUSED',
+      reason: 'limited',
+      limited_until: null,
+      process: 'ended',
+    });
+    await world.store.tx((tx) => reopenAccount(tx, 'agent:turing'));
+    expect(dueTimer(await world.row(sessionId), world.settings, world.clock.now())).toBe('limit_over');
+  });
+
+  it('handed back after its account was opened again it goes on at once (design 7)', async () => {
+    const world = await setup();
+    const { sessionId } = await world.running();
+    await world.store.tx((tx) =>
+      tx.db
+        .updateTable('session')
+        .set({ limited_until: world.clock.now() + 60_000 })
+        .where('id', '=', sessionId)
+        .execute(),
+    );
+    const taken = mustOk(await world.take(sessionId));
+    await world.gone(sessionId);
+    expect(mustOk(await world.giveBack(sessionId, taken.id))).toMatchObject({ state: 'RUNNING', process: 'wanted' });
   });
 
   it('stopping a taken-over session takes the wheel away; texts told meanwhile get their verdict (design 7, decision 8)', async () => {
