@@ -4,6 +4,7 @@ import type {
   AnswerBatch,
   AnsweredBatchView,
   AgentTaskChange,
+  AuditExportQuery,
   AuditVerdict,
   BackupView,
   CapabilityDetail,
@@ -245,8 +246,8 @@ export interface InstanceUseCases {
   /** Calls `listener` whenever new events are readable; gives the function that ends it. */
   onEvents(listener: () => void): () => void;
   verifyAudit(caller: Caller): Answer<AuditVerdict>;
-  /** One JSON line for each event, oldest first, each ending with a line feed. */
-  exportAudit(caller: Caller, range: { from: number; to?: number | undefined }): AsyncIterable<string>;
+  /** One JSON line for each event of the view, oldest first, each ending with a line feed. */
+  exportAudit(caller: Caller, query: AuditExportQuery): AsyncIterable<string>;
   backup(caller: Caller, request: { path?: string | undefined }): Answer<BackupView>;
   /** What happened since so long ago (`8h`), for somebody who comes back. */
   recap(caller: Caller, since: string): Answer<RecapView>;

@@ -170,6 +170,19 @@ describe('an instance', () => {
     const file = join(home, 'events.ndjson');
     expect((await run(['audit', 'export', file, '--json'])).json()).toEqual({ path: file });
     expect((await run(['audit', 'verify', file, '--json'])).json()).toMatchObject({ ok: true });
+    const evidence = join(home, 'evidence.ndjson');
+    expect((await run(['audit', 'export', evidence, '--evidence', '--json'])).exitCode).toBe(0);
+    expect((await run(['audit', 'verify', evidence, '--json'])).json()).toMatchObject({ ok: true });
+    const rejections = (await run(['audit', 'export', '--rejections'])).out.trim().split('\n');
+    expect(rejections.map((line) => JSON.parse(line) as unknown)).toContainEqual({
+      timestamp: expect.stringMatching(/Z$/) as string,
+      peer_id: 'operator',
+      message_type: 'PAUSE',
+      reason: 'unknown_work_key',
+      story_id: 'rounding/rounding-job-t1',
+      event: 'COMMAND_REJECTED',
+    });
+    expect((await run(['audit', 'export', '--rejections', '--evidence', '--json'])).exitCode).toBe(2);
     const lines = readFileSync(file, 'utf8').split('\n');
     const third = JSON.parse(lines[2]!) as { id: string };
     lines[2] = lines[2]!.replace('"at":1', '"at":2');

@@ -25,6 +25,7 @@ export type {
 } from './drivers/index.ts';
 export { agentProfiles, driverFor, findAgentProfile, interactiveCommand, profileForCommand } from './drivers/index.ts';
 export { endSession } from './end-session.ts';
+export { evidenceOf } from './evidence.ts';
 export { fields, workKeyPattern } from './fields.ts';
 export { budgetReason, pauseForBudget } from './hold-turn.ts';
 export type { OutwardNames } from './outward-names.ts';
@@ -60,6 +61,7 @@ export type {
   UsageEvent,
 } from './ports.ts';
 export { defaultSessionSettings } from './ports.ts';
+export { rejectionLine } from './rejection-log.ts';
 export { enqueuePrompt, waitingTexts } from './prompts.ts';
 export type { CommandResult, Session } from './session.ts';
 export { toSession } from './session.ts';

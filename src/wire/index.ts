@@ -68,6 +68,7 @@ export {
 export type { CallView, CapabilityDetail, CapabilityVerdict, CapabilityView } from './gate.ts';
 export { callView, capabilityDetail, capabilityQuery, capabilityVerdict, capabilityView } from './gate.ts';
 export type {
+  AuditExportQuery,
   AuditVerdict,
   BackupView,
   DoctorReport,
@@ -80,6 +81,7 @@ export type {
   SettingView,
 } from './instance.ts';
 export {
+  auditExportQuery,
   auditVerdict,
   backupRequest,
   backupView,

@@ -105,6 +105,15 @@ export const auditVerdict = z.object({
 });
 export type AuditVerdict = z.infer<typeof auditVerdict>;
 
+/** What of the event log to export. */
+export const auditExportQuery = z.object({
+  /** The events as they stand, what was refused (S7.4), or the events with questions and answers as keyed hashes (S-63). */
+  view: z.enum(['events', 'rejections', 'evidence']).default('events'),
+  from: z.coerce.number().int().min(1).default(1),
+  to: z.coerce.number().int().min(1).optional(),
+});
+export type AuditExportQuery = z.infer<typeof auditExportQuery>;
+
 export const backupRequest = z.object({ path: z.string().max(4096).optional() });
 export const backupView = z.object({ path: z.string(), files: z.int(), bytes: z.int() });
 export type BackupView = z.infer<typeof backupView>;

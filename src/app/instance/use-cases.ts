@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Fault, ok, refuse, type Result, toRfc3339 } from '../../kernel/index.ts';
 import { settingNames } from '../../config/index.ts';
 import { registerAgent } from '../../ledger/index.ts';
-import { backUpDatabase, eventsTopic, exportEvents, readEventBounds, verifyStore } from '../../store/index.ts';
+import { backUpDatabase, eventsTopic, readEventBounds, verifyStore } from '../../store/index.ts';
 import type { InitView } from '../../wire/index.ts';
 import { requireProof } from '../access/index.ts';
 import type { InstanceUseCases } from '../app.ts';
@@ -13,6 +13,7 @@ import type { AppContext } from '../context.ts';
 import { resolveProgram } from '../work/agents.ts';
 import { changeSetting, settingView, storeSetting, takeUpSettings } from './change-setting.ts';
 import { examine } from './doctor.ts';
+import { exportAudit } from './export-audit.ts';
 import { readEventPage } from './event-view.ts';
 import { readMetrics } from './metrics.ts';
 import { readRecap } from './recap.ts';
@@ -44,12 +45,7 @@ export function instanceUseCases(ctx: AppContext, down: InstanceUseCases['prepar
         firstFault: { seq, id: id ?? null, fault, message },
       });
     },
-    async *exportAudit(_caller, range) {
-      for await (const line of exportEvents(ctx.store, Math.max(0, range.from - 1))) {
-        if (range.to !== undefined && (JSON.parse(line) as { seq: number }).seq > range.to) return;
-        yield line;
-      }
-    },
+    exportAudit: (_caller, query) => exportAudit(ctx, query),
     backup: (_caller, request) => backUp(ctx, request.path),
     recap: (_caller, since) => readRecap(ctx, since),
     prepareDown: down,

@@ -191,7 +191,10 @@ async function startByHand(
   request: { workKey: string; project: string; agent?: string | undefined },
 ): Promise<Result<SessionView>> {
   const allowed = await whyNothingStarts(ctx);
-  if (!allowed.ok) return allowed;
+  if (!allowed.ok) {
+    await recordRejection(ctx.sessions, caller, 'start', request.workKey, allowed.refusal);
+    return allowed;
+  }
   const started = await ctx.store.tx(async (tx) => {
     const going = await ctx.halt.guard(tx);
     if (!going.ok) return going;

@@ -23,9 +23,11 @@ export function define(command: Command, context: CliContext): void {
     .command('export')
     .description('Write every event, one JSON document a line')
     .argument('[file]', 'Where to (default: stdout)')
-    .option('--from <seq>', 'Only from this number on', '1');
+    .option('--from <seq>', 'Only from this number on', '1')
+    .option('--rejections', 'Only what was refused: time, peer, message type, reason, event, work key')
+    .option('--evidence', 'Questions and answers as keyed hashes (keys/evidence.key), never their texts');
   context.action(output, async ({ args: [file], options }) =>
-    exportTo(context, file, String(options.from), options.json === true),
+    exportTo(context, file, queryOf(options), options.json === true),
   );
 }
 
@@ -63,13 +65,22 @@ function outcomeOf(verdict: AuditVerdict): Outcome {
   return { json: verdict, text: `Event ${seq}${id === null ? '' : ` (${id})`}: ${fault}. ${message}`, exitCode: 1 };
 }
 
-async function exportTo(context: CliContext, file: string | undefined, from: string, json: boolean): Promise<Outcome> {
+function queryOf({ from, rejections, evidence }: Record<string, unknown>): URLSearchParams {
+  if (rejections && evidence) throw failWith('invalid', 'usage', 'Give --rejections or --evidence, not both.');
+  const view = rejections ? 'rejections' : evidence ? 'evidence' : 'events';
+  return new URLSearchParams({ view, from: String(from) });
+}
+
+async function exportTo(
+  context: CliContext,
+  file: string | undefined,
+  query: URLSearchParams,
+  json: boolean,
+): Promise<Outcome> {
   if (file === undefined && json)
     throw failWith('invalid', 'usage', 'With --json name a file: stdout carries the one JSON line.');
   await context.ensureServer();
-  const source = await context
-    .client()
-    .open(`/api/audit/export?from=${encodeURIComponent(from)}`, {}, context.io.signal);
+  const source = await context.client().open(`/api/audit/export?${query}`, {}, context.io.signal);
   if (file === undefined) {
     for await (const chunk of source) context.io.out((chunk as Buffer).toString('utf8'));
     return { json: null, text: '' };

@@ -2,6 +2,7 @@ import { z } from 'zod';
 
 import { ok } from '../../kernel/index.ts';
 import {
+  auditExportQuery,
   auditVerdict,
   backupRequest,
   backupView,
@@ -83,10 +84,7 @@ export function addInstanceRoutes(api: Api, parts: ApiParts): void {
     'GET /api/audit/export',
     {
       summary: 'Export events, one JSON document a line',
-      query: z.object({
-        from: z.coerce.number().int().min(1).default(1),
-        to: z.coerce.number().int().min(1).optional(),
-      }),
+      query: auditExportQuery,
       mediaType: 'application/x-ndjson',
     },
     async ({ caller, query }) => streamLines(instance.exportAudit(caller, query), 'application/x-ndjson'),
