@@ -92,6 +92,31 @@ export async function probeAccount(tx: Tx, account: string, sessionId: string): 
     .execute();
 }
 
+/**
+ * Whether a PAUSED session may go on as far as its provider is concerned; on an account that must be tried first it is the one
+ * that tries. Else it waits from now on as one that the limit itself had paused, whatever paused it: it goes on by itself.
+ */
+export async function mayUseAccount(tx: Tx, session: SessionRow): Promise<boolean> {
+  const account = accountOfSession(session);
+  const state = await readAccount(tx.db, account, tx.now);
+  if (state.kind === 'probe') await probeAccount(tx, account, session.id);
+  if (state.kind !== 'limited') return true;
+  const hasProcess = session.process === 'live' || session.process === 'launching';
+  await tx.db
+    .updateTable('session')
+    .set({
+      reason: 'limited',
+      limited_until: state.until,
+      account,
+      ...(hasProcess ? { process: 'ending' } : {}),
+      updated_at: tx.now,
+    })
+    .where('id', '=', session.id)
+    .execute();
+  tx.wake(sessionsTopic, session.id);
+  return false;
+}
+
 /** Closes the breaker after it was seen that the provider takes work again; nothing happens while its time is not over. */
 export async function freeAccount(tx: Tx, account: string): Promise<void> {
   const closed = await tx.db

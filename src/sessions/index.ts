@@ -87,7 +87,7 @@ export {
 export type { EscalationView, Fact, SessionView } from './status.ts';
 export { listEscalations, readStatus } from './status.ts';
 export type { AccountState } from './account-limits.ts';
-export { probeAccount, readAccount, readLimitedAccounts, reopenAccount } from './account-limits.ts';
+export { mayUseAccount, probeAccount, readAccount, readLimitedAccounts, reopenAccount } from './account-limits.ts';
 export type { StoppedSession } from './supervisor/stop-all.ts';
 export type { Supervisor } from './supervisor/supervisor.ts';
 export { startSupervisor } from './supervisor/supervisor.ts';

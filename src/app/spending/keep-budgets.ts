@@ -1,5 +1,5 @@
 import { systemActor } from '../../kernel/index.ts';
-import { budgetReason, goOn, lockSession, pauseForBudget, toSession } from '../../sessions/index.ts';
+import { budgetReason, goOn, lockSession, mayUseAccount, pauseForBudget, toSession } from '../../sessions/index.ts';
 import {
   budgetsTopic,
   dayOf,
@@ -63,8 +63,8 @@ async function pauseIfUsedUp(tx: Tx, ctx: AppContext, id: string): Promise<void>
 export async function goOnIfRoom(tx: Tx, ctx: AppContext, id: string): Promise<void> {
   const session = await lockSession(tx, id);
   if (session?.state !== 'PAUSED' || session.reason !== budgetReason) return;
-  // A human at its wheel, or its provider, says when it goes on.
-  if (session.taken_over === 1 || session.limited_until !== null) return;
+  // A human at its wheel says when it goes on.
+  if (session.taken_over === 1) return;
   const spender = await spenderOf(tx.db, toSession(session));
   for (const scope of scopesOf(ctx.spending, spender, tx.now)) {
     const state = await readBudget(tx.db, ctx.spending, scope, tx.now, id);
@@ -76,6 +76,8 @@ export async function goOnIfRoom(tx: Tx, ctx: AppContext, id: string): Promise<v
       .executeTakeFirst();
     if (asked || (state.passes === 0 && judge(state, { tokens: 0, micros: 0 }) === 'exhausted')) return;
   }
+  // Its provider may have closed meanwhile: then it waits for that, and goes on by itself.
+  if (!(await mayUseAccount(tx, session))) return;
   const key = `budget:${session.updated_at}`;
   await goOn(tx, ctx.sessions, session, { actor, reason: 'budget_room', key });
 }

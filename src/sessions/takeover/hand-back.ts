@@ -1,6 +1,6 @@
 import { type Actor, ok, refuse, type Refused, type Result } from '../../kernel/index.ts';
 import type { Tx } from '../../store/index.ts';
-import { accountOfSession, probeAccount, readAccount } from '../account-limits.ts';
+import { mayUseAccount } from '../account-limits.ts';
 import { emitOf } from '../events.ts';
 import { relaunch } from '../relaunch.ts';
 import { findSession, lockSession, type SessionRow } from '../session-store.ts';
@@ -29,16 +29,11 @@ export async function handBack(
     endCommit: request.endCommit ?? null,
     resumedGeneration: session.generation + 1,
   });
-  const account = accountOfSession(session);
-  const state = await readAccount(tx.db, account, tx.now);
-  const isLimited = state.kind === 'limited';
-  if (state.kind === 'probe') await probeAccount(tx, account, session.id);
+  const isLimited = !(await mayUseAccount(tx, session));
   await tx.db
     .updateTable('session')
     .set({
-      ...(isLimited
-        ? { reason: 'limited', limited_until: state.until, account }
-        : { reason: 'handed_back', limited_until: null }),
+      ...(isLimited ? {} : { reason: 'handed_back', limited_until: null }),
       taken_over: 0,
       turn_cut: 0,
       updated_at: tx.now,
