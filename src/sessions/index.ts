@@ -105,5 +105,6 @@ export { readableEntries } from './readable/readable-line.ts';
 export type { ReadableEntry } from './readable/frame.ts';
 export { answerWatched, waitWatched, type WatchedOutcome, withdrawWatched } from './watched/answer-watched.ts';
 export { type HookOrder, reportWatched, type ShowRequest, type WatchedHook } from './watched/report-watched.ts';
+export { forgetWatched } from './watched/forget-watched.ts';
 export { type HeardHooks, sweepWatched } from './watched/sweep-watched.ts';
 export { listWatched } from './watched/watched-store.ts';

@@ -1,6 +1,7 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { forgetWatched } from '../../sessions/index.ts';
 import { type Reconciler, startReconciler } from '../../store/index.ts';
 import type { AppContext } from '../context.ts';
 
@@ -8,12 +9,13 @@ const everyMs = 3_600_000;
 /** Folders that one pass removes at most; the next goes on. */
 const maxRemovals = 500;
 
-/** The hourly look for journals that nothing refers to any more (`retention.journals`). */
+/** The hourly look for journals that nothing refers to any more (`retention.journals`), and for what watched sessions asked long ago. */
 export function startRetention(ctx: AppContext): Reconciler {
   return startReconciler(ctx.store, {
     name: 'retention',
     list: async () => ['journals'],
     pass: async () => {
+      await forgetWatched(ctx.store);
       const removed = await removeOldJournals(ctx);
       if (removed.length > 0) ctx.log.info({ sessions: removed.length }, 'journals of finished work were removed');
       return { kind: 'look-again', ms: everyMs };

@@ -5,6 +5,7 @@ import { eachStore, type TestStore } from '../../store/testing.ts';
 import { bootId, readProcess } from '../host/process-identity.ts';
 import { operator } from '../testing.ts';
 import { answerWatched, waitWatched, withdrawWatched } from './answer-watched.ts';
+import { forgetWatched } from './forget-watched.ts';
 import type { WatchedAgent, WatchedAnswer } from './hook-dialects.ts';
 import { reportWatched, type WatchedHook } from './report-watched.ts';
 import { type HeardHooks, sweepWatched } from './sweep-watched.ts';
@@ -143,6 +144,22 @@ eachStore((_dialect, open) => {
     await sweepWatched(world.store, 'local', world.heard);
     mustOk(await world.answer(requestId, { allow: true }));
     expect(mustOk(await waitWatched(world.store, requestId, 0))).toMatchObject({ state: 'answered' });
+  });
+
+  it('keeps what was asked for a month after its end, and nothing of what still waits less', async () => {
+    const world = watchWorld(await open());
+    await world.ask('Bash', { command: 'old' });
+    await world.hook('SessionEnd');
+    world.clock.advance(20 * 86_400_000);
+    await world.ask('Bash', { command: 'new' });
+    expect(await forgetWatched(world.store)).toBe(0);
+    world.clock.advance(11 * 86_400_000);
+    expect(await forgetWatched(world.store)).toBe(1);
+    expect(await world.states()).toEqual(['waiting']);
+    await world.hook('SessionEnd');
+    world.clock.advance(31 * 86_400_000);
+    expect(await forgetWatched(world.store)).toBe(2);
+    expect(await world.store.read.selectFrom('watched_session').selectAll().execute()).toEqual([]);
   });
 
   it('shows what only the agent’s own terminal can answer, and asks nobody else', async () => {

@@ -2,9 +2,9 @@ import { systemActor } from '../../../kernel/index.ts';
 import type { Store } from '../../../store/index.ts';
 import type { Db } from '../../dispatch/db.ts';
 
-/** So many become events of their own in a minute; the others are counted into the next one. */
-const perMinute = 30;
-const minuteMs = 60_000;
+/** So many become events of their own in an hour; the others are counted into the next one. Anybody can write to a bot, and events stay for ever. */
+const perHour = 30;
+const hourMs = 3_600_000;
 
 /** Gives the function that records what had no right by Telegram: who (a number) and why (a code), never what was written. */
 export function createStrangerLog(store: Store): (reason: string, telegramId: string) => Promise<void> {
@@ -12,8 +12,8 @@ export function createStrangerLog(store: Store): (reason: string, telegramId: st
   return async (reason, telegramId) => {
     const now = store.clock.now();
     const leftBefore = window.left;
-    if (now - window.startedAt >= minuteMs || now < window.startedAt) window = { startedAt: now, written: 0, left: 0 };
-    if (window.written >= perMinute) {
+    if (now - window.startedAt >= hourMs || now < window.startedAt) window = { startedAt: now, written: 0, left: 0 };
+    if (window.written >= perHour) {
       window.left += 1;
       return;
     }
