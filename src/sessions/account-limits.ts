@@ -161,7 +161,8 @@ async function wakeWaiting(tx: Tx, account: string): Promise<void> {
 }
 
 function untilOf(now: number, limit: ProviderLimit, strikes: number): number | null {
-  if (limit.untilMs !== undefined) return Math.min(Math.max(limit.untilMs, now + 1000), now + longestMs);
+  // Whole milliseconds: agents tell fractions of seconds too, and no column holds one.
+  if (limit.untilMs !== undefined) return Math.min(Math.max(Math.ceil(limit.untilMs), now + 1000), now + longestMs);
   if (limit.reason !== 'usage' && limit.reason !== 'rate') return null;
   return now + Math.min(longestAssumedMs, assumedMs[limit.reason] * 2 ** Math.min(strikes - 1, 10));
 }

@@ -1,11 +1,11 @@
 const unitMs: readonly (readonly [RegExp, number])[] = [
-  [/(\d{1,3}) ?d(?:ays?)?\b/i, 86_400_000],
-  [/(\d{1,4}) ?h(?:ours?|rs?)?(?![a-z])/i, 3_600_000],
-  [/(\d{1,5}) ?m(?:in(?:ute)?s?)?(?![a-z])/i, 60_000],
-  [/(\d{1,7}(?:\.\d{1,6})?) ?s(?:ec(?:ond)?s?)?(?![a-z])/i, 1000],
+  [/(?<![\d.])(\d{1,3}(?:\.\d{1,12})?) ?d(?:ays?)?\b/i, 86_400_000],
+  [/(?<![\d.])(\d{1,4}(?:\.\d{1,12})?) ?h(?:ours?|rs?)?(?![a-z])/i, 3_600_000],
+  [/(?<![\d.])(\d{1,5}(?:\.\d{1,12})?) ?m(?:in(?:ute)?s?)?(?![a-z])/i, 60_000],
+  [/(?<![\d.])(\d{1,7}(?:\.\d{1,12})?) ?s(?:ec(?:ond)?s?)?(?![a-z])/i, 1000],
 ];
 const duration =
-  /(?:retry|try again|resets?|wait)[^.\n]{0,60}?\b(?:in|after)\b:? {0,2}((?:\d[\d.]{0,9} ?[a-z]{1,8},? {0,2}(?:and )?){1,4})/i;
+  /(?:retry|try again|resets?|wait)[^.\n]{0,60}?\b(?:in|after)\b:? {0,2}((?:\d[\d.]{0,19} ?[a-z]{1,8},? {0,2}(?:and )?){1,4})/i;
 const epoch = /\b(1[789]\d{8})(\d{3})?\b/;
 const clockTime =
   /(?:resets?|try again)[^.\n]{0,20}?\b(?:at )?(?:([A-Z][a-z]{2,8}) (\d{1,2})(?:st|nd|rd|th)?,? (?:(\d{4})[ ,]{0,2})?(?:at )?)?(\d{1,2})(?::(\d{2}))? ?([ap])\.?m\b\.?(?: \(([A-Za-z_+\-/0-9]{1,40})\))?/i;
@@ -19,7 +19,7 @@ const dayMs = 86_400_000;
  */
 export function readLimitEnd(text: string, nowMs: number): number | undefined {
   const span = readSpan(text);
-  if (span !== undefined) return nowMs + span;
+  if (span !== undefined) return nowMs + Math.ceil(span);
   const seconds = epoch.exec(text);
   const end = seconds ? Number(seconds[1]) * 1000 : readClock(text, nowMs);
   return end !== undefined && end > nowMs ? end : undefined;

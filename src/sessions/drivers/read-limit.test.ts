@@ -14,6 +14,8 @@ describe('the end of a limit (design 7)', () => {
     ['You have reached your usage limit; try again in 90 s', '2026-11-30T12:01:30.000Z'],
     ['Please try again in 20s. Visit the page', '2026-11-30T12:00:20.000Z'],
     ['Please retry in 1.5s.', '2026-11-30T12:00:01.500Z'],
+    ['Please retry in 34.074824224s.', '2026-11-30T12:00:34.075Z'],
+    ['Please retry in 1h2m3.4567s', '2026-11-30T13:02:03.457Z'],
     [
       "You've hit your usage limit. Upgrade to Pro or try again in 3 days 2 hours 5 minutes.",
       '2026-12-03T14:05:00.000Z',
