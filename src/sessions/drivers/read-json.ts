@@ -17,3 +17,22 @@ export function numberOf(value: unknown): number | undefined {
 export function recordsOf(value: unknown): Record<string, unknown>[] {
   return Array.isArray(value) ? value.filter(isRecord) : [];
 }
+
+/** How a NUL or half of a pair is written in JSON; what is not escaped cannot be either once it was decoded. */
+const unstorable = /\\u(?:0000|d[89a-f])/i;
+
+/**
+ * JSON of an agent. Strings that nothing can store or sign (half of a pair, where a program cut a text inside a character; NUL)
+ * have U+FFFD in their place: such a line must not hold up all that comes after it. Throws where it is no JSON.
+ */
+export function parseAgentJson(text: string): unknown {
+  const value = JSON.parse(text) as unknown;
+  return unstorable.test(text) ? storable(value) : value;
+}
+
+function storable(value: unknown): unknown {
+  if (typeof value === 'string') return value.toWellFormed().replaceAll('\0', '\uFFFD');
+  if (Array.isArray(value)) return value.map(storable);
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [storable(name), storable(member)]));
+}

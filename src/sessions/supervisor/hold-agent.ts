@@ -1,12 +1,16 @@
+import { Fault } from '../../kernel/index.ts';
 import { type AgentLink, driverFor, type DriverSink } from '../drivers/index.ts';
 import { type Generation, JournalFreer } from '../host/index.ts';
 import type { SessionRow } from '../session-store.ts';
 import { applyBatch, isChatter } from './apply-events.ts';
 import { applyFlag } from './apply-liveness.ts';
 import type { Attached } from './attached.ts';
+import { failSession } from './crash.ts';
 import type { LaunchRecord } from './launch-record.ts';
 import type { SupervisorState } from './supervisor-state.ts';
 
+/** So often the store may refuse a batch before its session is ended; a second lies between two tries. */
+const maxRefusals = 5;
 /** Batches of mere chatter are written at most this often (ms). */
 const chatterMs = 1_000;
 /**
@@ -90,11 +94,23 @@ function sinkOf(
 ): DriverSink {
   const at = { sessionId: row.id, generation: row.generation };
   let writtenAt = Number.NEGATIVE_INFINITY;
+  let refusals = 0;
   return {
     async apply(batch) {
       const now = performance.now();
       if (isChatter(batch) && now - writtenAt < chatterMs) return;
-      await applyBatch(ctx, at, batch, generation.record());
+      try {
+        await applyBatch(ctx, at, batch, generation.record());
+      } catch (error) {
+        // An outage passes. What the store refuses time and again never passes, and behind it would wait even the agent's death.
+        const isPassing = error instanceof Fault && error.retryable;
+        refusals = isPassing ? refusals : refusals + 1;
+        if (refusals < maxRefusals) throw error;
+        await ctx.store.tx((tx) => failSession(tx, ctx, at.sessionId, at.generation, 'unstorable_output'));
+        refusals = 0;
+        throw error;
+      }
+      refusals = 0;
       writtenAt = now;
     },
     async liveness(event) {

@@ -243,7 +243,9 @@ export class AcpConversation implements Conversation<RpcFrame> {
 
   #readTurnEnd(id: number, frame: Extract<RpcFrame, { kind: 'result' | 'error' }>): DriverEvent[] {
     if (frame.kind === 'result') {
-      const stopReason = textOf(frame.result.stopReason) ?? 'end_turn';
+      const said = textOf(frame.result.stopReason) ?? 'end_turn';
+      // A machine word: it stands in the log for good, where no text of an agent belongs.
+      const stopReason = /^[a-z_]{1,40}$/.test(said) ? said : 'other';
       return [...readTurnTokens(frame.result), ...this.prompts.finish(id, { stopReason })];
     }
     const { code, message } = frame.error;

@@ -1,5 +1,5 @@
 import type { Json } from '../../../kernel/index.ts';
-import { isRecord } from '../read-json.ts';
+import { isRecord, parseAgentJson } from '../read-json.ts';
 
 /** A JSON-RPC id as the other side chose it. */
 export type RpcId = number | string;
@@ -35,7 +35,7 @@ export function parseFrame(line: Buffer): RpcFrame {
   const invalid: RpcFrame = { kind: 'invalid', text: text.slice(0, quotedInvalidChars) };
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseAgentJson(text);
   } catch {
     return invalid;
   }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 import type { Json } from '../../../kernel/index.ts';
-import { isRecord, textOf } from '../read-json.ts';
+import { isRecord, parseAgentJson, textOf } from '../read-json.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -32,7 +32,7 @@ export function parseControlFrame(line: Buffer): ControlFrame {
   const invalid: ControlFrame = { kind: 'invalid', text: text.slice(0, quotedInvalidChars) };
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseAgentJson(text);
   } catch {
     return invalid;
   }

@@ -3,7 +3,7 @@ import { forLog, refuse } from '../../../kernel/index.ts';
 import type { Asked, Conversation, ConversationOpening } from '../conversation.ts';
 import type { DriverEvent, StartFailure, TurnOutcome, TurnState } from '../driver-event.ts';
 import { PromptLog } from '../prompt-log.ts';
-import { isRecord, numberOf, textOf } from '../read-json.ts';
+import { isRecord, numberOf, parseAgentJson, textOf } from '../read-json.ts';
 import { readLimit } from '../read-limit.ts';
 import { readItem } from './read-item.ts';
 import { orderFrame } from './turn-runner.ts';
@@ -63,7 +63,7 @@ export class CodexConversation implements Conversation<CodexFrame> {
   parse(line: Buffer): CodexFrame {
     const text = line.toString('utf8');
     try {
-      const value = JSON.parse(text) as unknown;
+      const value = parseAgentJson(text);
       if (isRecord(value)) return { kind: 'object', value };
     } catch {
       // Below.
