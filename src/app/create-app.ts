@@ -11,6 +11,7 @@ import { createBroker, type SessionContext, startSupervisor, type Supervisor } f
 import { agentSideUseCases } from './agent-side/use-cases.ts';
 import type { App } from './app.ts';
 import { lookAfterTurn } from './author/look-after-turn.ts';
+import { settleRestore } from './backup/settle-restore.ts';
 import type { AppContext } from './context.ts';
 import { releaseCallEffect } from './decisions/settle-decision.ts';
 import { decisionUseCases } from './decisions/use-cases.ts';
@@ -114,6 +115,7 @@ function createServices(ctx: AppContext, notifying: Notifying): Services {
   return {
     async start() {
       await ctx.barrier.wall?.start();
+      await settleRestore(ctx);
       supervisor = await startSupervisor(ctx.sessions, {
         sessionsFolder: ctx.paths.sessions,
         broker: ctx.broker,

@@ -44,4 +44,6 @@ export type { AppContext, Barrier, Bridge } from './context.ts';
 export type { OwnTools } from './launch/own-tools.ts';
 export type { AppParts, RunningApp } from './create-app.ts';
 export { createApp } from './create-app.ts';
+export type { Restored, RestoreRequest } from './backup/restore-home.ts';
+export { readInterruptedRestore, restoreHome } from './backup/restore-home.ts';
 export { readStoredSettings } from './instance/change-setting.ts';

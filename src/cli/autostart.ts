@@ -79,6 +79,7 @@ export interface DetachedServer {
  */
 export async function startDetached({ paths, env, args = [] }: DetachedServer): Promise<{ pid: number | undefined }> {
   refuseInsideAgent(env);
+  await refuseHalfRestored(paths);
   makeLogFolder(paths);
   const logFile = `${paths.logs}/server.log`;
   const log = openSync(logFile, 'a', 0o600);
@@ -162,6 +163,20 @@ export function refuseInsideAgent(env: NodeJS.ProcessEnv): void {
     'not-permitted',
     'inside_agent',
     'This runs inside an agent’s session: no agent starts a server or opens a terminal.',
+  );
+}
+
+/** Throws exit 6 with the one command when a restore died between its two renames: no new home is made in its place. */
+export async function refuseHalfRestored(paths: InstancePaths): Promise<void> {
+  if (existsSync(paths.database)) return;
+  const { readInterruptedRestore } = await import('../app/index.ts');
+  const command = readInterruptedRestore(paths);
+  if (command === undefined) return;
+  throw failWith(
+    'wrong-state',
+    'restore_interrupted',
+    `A restore was interrupted. This takes the home of before back: ${command}`,
+    { command },
   );
 }
 

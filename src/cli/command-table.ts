@@ -56,6 +56,11 @@ export const commands = {
     load: () => import('./commands/recap.ts'),
   },
   backup: { group: 'Instance', summary: 'Write a backup', load: () => import('./commands/backup.ts') },
+  restore: {
+    group: 'Instance',
+    summary: 'Put a backup back, with the server stopped',
+    load: () => import('./commands/restore.ts'),
+  },
   whoami: {
     group: 'Instance',
     summary: 'Say who the server takes this terminal for',

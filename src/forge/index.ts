@@ -30,6 +30,7 @@ export type { ListedCommit } from './local/list-commits.ts';
 export { listCommits } from './local/list-commits.ts';
 export { listRescueRefs, retireBranch, saveRescueRef } from './local/rescue.ts';
 export type { ReviewedBranch } from './local/reviewed-branch.ts';
+export { checkConnected, snapshotRepository } from './local/snapshot-repository.ts';
 export { buildRevert, publishReviewedBranch } from './local/reviewed-branch.ts';
 export { shellLine } from './local/take-over-command.ts';
 export type { FastForward } from './operator/fast-forward.ts';

@@ -17,3 +17,14 @@ export async function adoptNode(tx: Tx, nodeId: string): Promise<void> {
     .where('node_id', '!=', nodeId)
     .execute();
 }
+
+/** Takes the tokens of every living session away, and gives how many live: nobody speaks for them any more. */
+export async function revokeTokens(tx: Tx): Promise<number> {
+  const living = await tx.db
+    .updateTable('session')
+    .set({ token_hash: null })
+    .where('ended_at', 'is', null)
+    .returning('id')
+    .execute();
+  return living.length;
+}

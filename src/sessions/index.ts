@@ -1,10 +1,10 @@
 /** Sessions: one run of one agent on one piece of work, supervised, never lost. */
 export type { AskOutcome, WaitOptions } from './agent-side/ask-human.ts';
-export { canPunchHoles, findOwnScope } from './host/index.ts';
+export { canPunchHoles, endLivingRuns, findLivingRuns, findOwnScope } from './host/index.ts';
 export { askHuman, defaultAskBudgetMs, waitAnswer } from './agent-side/ask-human.ts';
 export { checkMessages, listPeersFor, sendMessage } from './agent-side/messages.ts';
 export { markDone, reportCheckpoint, reportStatus, setSummary } from './agent-side/report.ts';
-export { adoptNode, bindTaskClaim } from './bind-task.ts';
+export { adoptNode, bindTaskClaim, revokeTokens } from './bind-task.ts';
 export type { Broker, BrokerMessage, BrokerStatus, Peer } from './broker.ts';
 export { brokerDown, createBroker, storeMessage } from './broker.ts';
 export type { CommandAnswer, CommandArguments, CommandName } from './commands/execute-command.ts';

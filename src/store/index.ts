@@ -38,7 +38,7 @@ export type { EffectExecutor, EffectHandler, EffectKind, EffectsOptions, EffectT
 export { startEffects } from './run-effects.ts';
 export type { DecisionRequestRow, EffectRow, EventRow, LeaseRow } from './schema/core.ts';
 export type { Schema } from './schema/index.ts';
-export { backUpDatabase } from './sqlite/backup.ts';
+export { backUpDatabase, readCopiedHead } from './sqlite/backup.ts';
 export { checkIntegrity } from './sqlite/check-integrity.ts';
 export type { InstanceLock, LockPaths, RunningServer } from './sqlite/instance-lock.ts';
 export { acquireInstanceLock, bootId, readRunningServer } from './sqlite/instance-lock.ts';

@@ -115,7 +115,17 @@ export const auditExportQuery = z.object({
 export type AuditExportQuery = z.infer<typeof auditExportQuery>;
 
 export const backupRequest = z.object({ path: z.string().max(4096).optional() });
-export const backupView = z.object({ path: z.string(), files: z.int(), bytes: z.int() });
+export const backupView = z.object({
+  path: z.string(),
+  createdAt: z.string(),
+  /** `postgres`: the database is not in it, `pg_dump` makes its part. */
+  database: z.enum(['sqlite', 'postgres']),
+  files: z.int(),
+  bytes: z.int(),
+  /** The anchor of its event log; kept elsewhere it shows a rewritten copy. */
+  head: z.object({ seq: z.int(), hash: z.string() }),
+  notIncluded: z.array(z.string()),
+});
 export type BackupView = z.infer<typeof backupView>;
 
 export const downRequest = z.object({ stopAgents: z.boolean().default(false) });

@@ -1,3 +1,4 @@
+import { toRfc3339 } from '../../kernel/index.ts';
 import { verifyStore } from '../../store/index.ts';
 import { listAgents } from '../../ledger/index.ts';
 import { canPunchHoles, findOwnScope } from '../../sessions/index.ts';
@@ -26,6 +27,7 @@ export async function examine(ctx: AppContext, options: { deep: boolean }): Prom
     await agentCheck(ctx),
     ...(await eachAgent(ctx)),
     ...(await channelChecks(ctx)),
+    await backupCheck(ctx),
     ...(options.deep ? await deepChecks(ctx) : []),
   ];
   return { ok: checks.every((check) => check.status !== 'fail'), checks };
@@ -140,6 +142,27 @@ async function channelChecks(ctx: AppContext): Promise<Check[]> {
     message,
     cure: state === 'failing' ? 'See `chantier notify`, then `chantier notify test`.' : null,
   }));
+}
+
+/** When the last backup was written, wherever to; whether it is still there nobody knows. */
+async function backupCheck(ctx: AppContext): Promise<Check> {
+  const last = await ctx.store.read
+    .selectFrom('event')
+    .select('at')
+    .where('kind', '=', 'instance.backed-up')
+    .orderBy('ord', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  const cure = 'Write one now and then, onto another disk: `chantier backup`.';
+  if (!last) return { name: 'backup', status: 'ok', message: 'none was written yet', cure };
+  const days = Math.floor((ctx.store.clock.now() - last.at) / 86_400_000);
+  const age = days < 1 ? 'less than a day ago' : days === 1 ? 'a day ago' : `${days} days ago`;
+  return {
+    name: 'backup',
+    status: 'ok',
+    message: `the last one was written ${age} (${toRfc3339(last.at)})`,
+    cure: days > 7 ? cure : null,
+  };
 }
 
 async function deepChecks(ctx: AppContext): Promise<Check[]> {

@@ -1,13 +1,11 @@
-import { cp, mkdir, readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
-
-import { Fault, ok, refuse, type Result, toRfc3339 } from '../../kernel/index.ts';
+import { ok, type Result } from '../../kernel/index.ts';
 import { settingNames } from '../../config/index.ts';
 import { registerAgent } from '../../ledger/index.ts';
-import { backUpDatabase, eventsTopic, readEventBounds, verifyStore } from '../../store/index.ts';
+import { eventsTopic, readEventBounds, verifyStore } from '../../store/index.ts';
 import type { InitView } from '../../wire/index.ts';
 import { requireProof } from '../access/index.ts';
 import type { InstanceUseCases } from '../app.ts';
+import { writeBackup } from '../backup/write-backup.ts';
 import type { Caller } from '../caller.ts';
 import type { AppContext } from '../context.ts';
 import { resolveProgram } from '../work/agents.ts';
@@ -46,7 +44,7 @@ export function instanceUseCases(ctx: AppContext, down: InstanceUseCases['prepar
       });
     },
     exportAudit: (_caller, query) => exportAudit(ctx, query),
-    backup: (_caller, request) => backUp(ctx, request.path),
+    backup: (caller, request) => writeBackup(ctx, caller, request.path),
     recap: (_caller, since) => readRecap(ctx, since),
     prepareDown: down,
     async checkReady() {
@@ -108,41 +106,4 @@ async function setUp(
       : []),
   ];
   return ok({ phase: ctx.config.get('gate.phase'), sandbox, agents: agents.map((agent) => agent.codename), next });
-}
-
-/** Database, forge repositories and keys into one folder; a manifest names what is there. PostgreSQL has its own tools for the first. */
-async function backUp(
-  ctx: AppContext,
-  path: string | undefined,
-): Promise<Result<{ path: string; files: number; bytes: number }>> {
-  const stamp = toRfc3339(ctx.store.clock.now()).replaceAll(/[:.]/g, '-');
-  const target = path ?? join(ctx.paths.backups, stamp);
-  const isTaken = await stat(target).then(
-    () => true,
-    () => false,
-  );
-  if (isTaken)
-    return refuse('duplicate', 'backup_exists', `${target} exists already; name another place.`, { path: target });
-  if (ctx.store.dialect !== 'sqlite') {
-    return refuse(
-      'wrong-state',
-      'backup_by_database',
-      'The store is PostgreSQL: back it up with pg_dump, and the home folder with your own tools.',
-    );
-  }
-  await mkdir(target, { recursive: true, mode: 0o700 });
-  await backUpDatabase(ctx.paths.database, join(target, 'chantier.db'));
-  for (const folder of ['forge', 'keys'] as const) {
-    await cp(ctx.paths[folder], join(target, folder), { recursive: true }).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ENOENT')
-        throw new Fault('backup_failed', `Backup of ${folder} failed: ${error.message}`, { cause: error });
-    });
-  }
-  return ok({ path: target, ...(await sizeOf(target)) });
-}
-
-async function sizeOf(folder: string): Promise<{ files: number; bytes: number }> {
-  const entries = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
-  const sizes = await Promise.all(entries.map((entry) => stat(join(entry.parentPath, entry.name))));
-  return { files: entries.length, bytes: sizes.reduce((sum, { size }) => sum + size, 0) };
 }

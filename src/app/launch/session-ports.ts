@@ -5,6 +5,7 @@ import { releaseClaim } from '../../ledger/index.ts';
 import { pullRequestsTopic, releaseReviewClaim } from '../../review/index.ts';
 import { findSession, type Session, type SessionEnd, type SessionPorts } from '../../sessions/index.ts';
 import { enqueueEffect, type Tx, voidDecisions } from '../../store/index.ts';
+import { restoredReason } from '../backup/manifest.ts';
 import type { AppContext } from '../context.ts';
 import { insideOf } from '../workspace/inside.ts';
 import { saveSessionWork } from '../workspace/save-session-work.ts';
@@ -55,6 +56,9 @@ export function createSessionPorts(ctx: () => AppContext): SessionPorts {
   };
 }
 
+/** Ends that no agent can help: not counted as a failed attempt. */
+const blameless: readonly string[] = ['limited', restoredReason];
+
 /** In the transaction that ends a session: its task or review goes on without it (README 2.10). */
 async function settleEnd(tx: Tx, session: Session, how: SessionEnd): Promise<void> {
   await closeSessionCalls(tx, { sessionId: session.id, reason: 'session_ended' });
@@ -71,7 +75,7 @@ async function settleEnd(tx: Tx, session: Session, how: SessionEnd): Promise<voi
     return;
   }
   if (session.taskId && session.taskFence !== null && how.state !== 'DONE') {
-    const end = how.state === 'ABORTED' ? 'stopped' : how.reason === 'limited' ? 'returned' : 'failed';
+    const end = how.state === 'ABORTED' ? 'stopped' : blameless.includes(how.reason) ? 'returned' : 'failed';
     await releaseClaim(tx, { taskId: session.taskId, fence: session.taskFence, end, actor, sessionId: session.id });
   }
   if (session.taskId) tx.wake(pullRequestsTopic);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 
 import { type Command, Option } from 'commander';
 
-import { awaitReady, isReady, refuseInsideAgent, startDetached } from '../autostart.ts';
+import { awaitReady, isReady, refuseHalfRestored, refuseInsideAgent, startDetached } from '../autostart.ts';
 import type { CliContext, CommonOptions } from '../context.ts';
 import { ensureOperator } from '../first-run.ts';
 import { failWith, type Outcome } from '../outcome.ts';
@@ -64,6 +64,7 @@ async function upDetached(context: CliContext, options: UpOptions): Promise<Outc
 
 async function upHere(context: CliContext, options: UpOptions): Promise<Outcome> {
   const { acquireInstanceLock } = await import('../../store/index.ts');
+  await refuseHalfRestored(context.paths);
   const lock = acquireInstanceLock(context.paths);
   if (!lock.held) return anotherOne(context, options);
   const { serve } = await import('../../main.ts');

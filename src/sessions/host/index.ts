@@ -9,6 +9,7 @@ export type { AppendedFrame } from './inbox.ts';
 export { findLastLine, findTail } from './journal-tail.ts';
 export { JournalReader } from './journal-reader.ts';
 export type { JournalLine, ReaderBounds } from './journal-reader.ts';
+export { endLivingRuns, findLivingRuns } from './living-runs.ts';
 export { findOwnScope } from './own-scope.ts';
 export { bootId, isAlive, readProcess } from './process-identity.ts';
 export type { ProcessIdentity } from './process-identity.ts';

@@ -12,5 +12,8 @@ export const coreEvents = {
   'access.refused': 'A request reached the server without the right or the proof it needs.',
   'instance.halted': 'A human stopped everything: no dispatch, no landing, no effects.',
   'instance.resumed': 'A human let the instance go on after a halt.',
+  'instance.backed-up': 'A backup was written; facts `files`, `bytes`, `head`.',
+  'instance.restored':
+    'A human put a backup back; facts `head` (where the log of the backup ended), `files`. Log-ins, proofs and open terminals of before are void.',
   'instance.configured': 'A setting of the instance was changed.',
 } as const;

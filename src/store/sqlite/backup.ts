@@ -1,8 +1,9 @@
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 
 import { Fault } from '../../kernel/index.ts';
+import { genesisHash } from '../events.ts';
 import { checkIntegrity } from './check-integrity.ts';
 import { toFault } from './faults.ts';
 
@@ -43,6 +44,24 @@ export async function backUpDatabase(file: string, target: string): Promise<void
   const wrong = await checkIntegrity(target);
   if (wrong.length > 0)
     throw new Fault('backup_damaged', `The copy ${target} is not sound (${wrong[0]}); do not use it.`);
+  const copy = openSync(target, 'r+');
+  try {
+    fsyncSync(copy);
+  } finally {
+    closeSync(copy);
+  }
+}
+
+/** The head of the chain of events in a copy. Leaves no companion of the file behind. */
+export function readCopiedHead(file: string): { seq: number; hash: string } {
+  const copy = new DatabaseSync(file);
+  try {
+    copy.exec('PRAGMA journal_mode = DELETE');
+    const head = copy.prepare('select seq, hash from event where seq is not null order by seq desc limit 1').get();
+    return (head as { seq: number; hash: string } | undefined) ?? { seq: 0, hash: genesisHash };
+  } finally {
+    copy.close();
+  }
 }
 
 function stampOf(name: string): string {
