@@ -116,3 +116,13 @@ test('a hostile frame costs no memory: sizes have bounds, anything else is no fr
     expect(parseTerminalFrame(odd)).toBeUndefined();
   expect(parseTerminalFrame('{"pty":"out"}')).toEqual({ pty: 'out', text: '' });
 });
+
+test('no sequence that counts to the moon holds up or ends who watches (field case 52)', async () => {
+  const screen = await openScreen(size);
+  const started = performance.now();
+  for (const final of 'bLMSTIZ@PXABCDEFGHde') await screen.write(`a\u001B[2147483647${final}`);
+  expect(performance.now() - started).toBeLessThan(2_000);
+  await screen.write('\u001Bc-\u001B[4b');
+  expect(screen.view().text[0]).toBe('-----');
+  screen.close();
+});

@@ -37,6 +37,7 @@ export async function openScreen(size: TerminalSize): Promise<Screen> {
   const loaded = (await import('@xterm/headless')) as Xterm & { default?: Xterm };
   const { Terminal: TerminalClass } = loaded.default ?? loaded;
   const terminal = new TerminalClass({ ...clampSize(size), scrollback: 0, logLevel: 'off', allowProposedApi: true });
+  boundCounts(terminal);
   const write = (text: string): Promise<void> => new Promise((resolve) => terminal.write(text, resolve));
   const resize = (wanted: TerminalSize): void => {
     const { cols, rows } = clampSize(wanted);
@@ -58,6 +59,18 @@ export async function openScreen(size: TerminalSize): Promise<Screen> {
     size: () => ({ cols: terminal.cols, rows: terminal.rows }),
     close: () => terminal.dispose(),
   };
+}
+
+/**
+ * Sequences that xterm does as often as they say, with the most that any screen has use for: lines inserted, deleted and
+ * scrolled; tabs and repeated characters. A program that counts further wants to keep everybody busy who watches it.
+ */
+const mostTimes = { L: 100, M: 100, S: 100, T: 100, I: 300, Z: 300, b: 300 } as const;
+
+/** Lets no sequence of a program hold up or end whoever shows its screen. */
+function boundCounts(terminal: Terminal): void {
+  for (const [final, most] of Object.entries(mostTimes))
+    terminal.parser.registerCsiHandler({ final }, (params) => params.some((param) => Number(param) > most));
 }
 
 function viewOf({ buffer: { active }, cols, rows, modes }: Terminal): ScreenView {
