@@ -62,6 +62,8 @@ import type {
   RunRequest,
   RunView,
   SandboxView,
+  SearchPage,
+  SearchQuery,
   KeyboardRequest,
   KeyboardView,
   KeysRequest,
@@ -172,6 +174,8 @@ export interface SessionUseCases {
   goOn(caller: Caller): Answer<{ halted: boolean }>;
   /** One page of what the agent of a generation wrote; waits for it up to `waitMs`. */
   transcript(caller: Caller, session: string, query: TranscriptQuery): Answer<TranscriptPage>;
+  /** Looks through texts and transcripts; a bounded share for each call. */
+  search(caller: Caller, query: SearchQuery): Answer<SearchPage>;
   /** What a program wrote at its terminal. Refuses `no_terminal`. */
   terminal(caller: Caller, session: string, query: TerminalQuery): Answer<TerminalPage>;
   /** From now on `caller` types, and nobody who did before. Refuses `no_terminal`, `terminal_not_held`. */

@@ -118,6 +118,11 @@ export const commands = {
     load: () => import('./commands/handback.ts'),
   },
   logs: { group: 'Sessions', summary: 'Show the transcript of a session', load: () => import('./commands/logs.ts') },
+  search: {
+    group: 'Sessions',
+    summary: 'Look through transcripts, questions, answers, messages and reports',
+    load: () => import('./commands/search.ts'),
+  },
   attach: {
     group: 'Sessions',
     summary: 'Watch a session live; type at its terminal with --write',

@@ -101,6 +101,10 @@ export type { TranscriptLine, TranscriptPage, TranscriptRange } from './transcri
 export { readStderr, readTranscript } from './transcript.ts';
 export { sessionsTopic, transition } from './transition.ts';
 export { generationFolder } from './host/index.ts';
+export { type JournalHit, type JournalSearch, searchJournal } from './search/search-journal.ts';
+export { searchTexts, type TextHit, type TextPlaces } from './search/search-texts.ts';
+export { SearchPace } from './search/pace.ts';
+export { parseWords, type SearchWords } from './search/search-words.ts';
 export { readableEntries } from './readable/readable-line.ts';
 export type { ReadableEntry } from './readable/frame.ts';
 export { answerWatched, waitWatched, type WatchedOutcome, withdrawWatched } from './watched/answer-watched.ts';

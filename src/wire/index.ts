@@ -275,3 +275,5 @@ export {
   spendingView,
   tokensText,
 } from './spending.ts';
+export type { SearchGap, SearchHit, SearchPage, SearchQuery } from './search.ts';
+export { searchGap, searchHit, searchPage, searchQuery } from './search.ts';

@@ -82,6 +82,7 @@ export const rights = {
   'POST /api/sessions/{session}/messages': operate,
   'GET /api/sessions/{session}/transcript': read,
   'GET /api/sessions/{session}/folder': read,
+  'GET /api/search': read,
   'PUT /api/sessions/{session}/takeover': operate,
   'POST /api/sessions/{session}/takeover/terminals': operate,
   'DELETE /api/sessions/{session}/takeover': operate,

@@ -25,6 +25,7 @@ import { createKeyboards } from './keyboards.ts';
 import { readFolder } from './read-folder.ts';
 import { readTerminalPage } from './read-terminal.ts';
 import { readTranscriptPage } from './read-transcript.ts';
+import { createSearch } from './search-transcripts.ts';
 import { openTerminal, takeOverSession } from '../wheel/take-over-session.ts';
 import { handBackSession } from '../wheel/hand-back-session.ts';
 import { answerInOrder } from './answer-in-order.ts';
@@ -137,6 +138,7 @@ export function sessionUseCases(
       const row = await rowOf(db, session);
       return row.ok ? readTranscriptPage(ctx, caller, row.value, query) : row;
     },
+    search: createSearch(ctx),
     async terminal(caller, session, query) {
       const row = await rowOf(db, session);
       return row.ok ? readTerminalPage(ctx, caller, row.value, query) : row;

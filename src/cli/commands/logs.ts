@@ -1,10 +1,9 @@
 import type { Command } from 'commander';
 
-import { parseDuration } from '../../config/index.ts';
 import type { TranscriptPage } from '../../wire/index.ts';
 import type { CliContext } from '../context.ts';
 import { followTranscript } from '../follow-transcript.ts';
-import { failWith } from '../outcome.ts';
+import { momentOf } from '../moment-of.ts';
 import { TranscriptText } from '../show-transcript.ts';
 
 export function define(command: Command, context: CliContext): void {
@@ -37,17 +36,4 @@ function beginOf(options: Record<string, unknown>): Record<string, string | numb
   if (options.after !== undefined) return { after: String(options.after) };
   if (options.since !== undefined) return { since: momentOf(String(options.since)) };
   return options.all ? { after: 0 } : { tail: Math.min(2000, Number(options.limit) || 200) };
-}
-
-/** A duration before now, or a moment, as RFC 3339. */
-function momentOf(when: string): string {
-  const ago = parseDuration(when);
-  const at = ago === undefined ? Date.parse(when) : Date.now() - ago;
-  if (!Number.isFinite(at))
-    throw failWith(
-      'invalid',
-      'bad_time',
-      `"${when}" is neither a duration like 30m nor a time like 2026-01-31T12:00:00Z.`,
-    );
-  return new Date(at).toISOString();
 }

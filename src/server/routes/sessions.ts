@@ -15,6 +15,8 @@ import {
   keyboardView,
   keysRequest,
   keysView,
+  searchPage,
+  searchQuery,
   sessionFolderView,
   sessionName,
   sessionQuery,
@@ -84,6 +86,17 @@ export function addSessionRoutes(api: Api, parts: ApiParts): void {
 /** What shows a session's work. */
 function addReading(api: Api, parts: ApiParts): void {
   const { sessions } = parts.app;
+  addRoute(
+    api,
+    parts,
+    'GET /api/search',
+    {
+      summary: 'Look through texts and transcripts, a bounded share for each call',
+      query: searchQuery,
+      answer: searchPage,
+    },
+    ({ caller, query }) => sessions.search(caller, query),
+  );
   addRoute(
     api,
     parts,

@@ -16,5 +16,5 @@ export type { ProcessIdentity } from './process-identity.ts';
 export { findRunProcesses } from './run-processes.ts';
 export { generationFolder, startGeneration } from './start-generation.ts';
 export type { GenerationSpec } from './start-generation.ts';
-export { findOffsetSince } from './time-marks.ts';
+export { findOffsetSince, readMarks } from './time-marks.ts';
 export type { StopOptions, StopReport } from './stop-generation.ts';

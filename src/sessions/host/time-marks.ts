@@ -13,15 +13,21 @@ export function appendMark(path: string, at: number, offset: number): Promise<vo
  * none, and after a clock was set they may lie: what is shown may begin earlier, never later.
  */
 export async function findOffsetSince(path: string, sinceMs: number): Promise<number> {
-  const text = await readNewest(path);
   let offset = 0;
-  for (const line of text.split('\n')) {
-    const [at, mark] = line.split(' ').map(Number);
-    if (at === undefined || mark === undefined || !Number.isSafeInteger(mark)) continue;
-    if (at > sinceMs) return offset;
-    offset = mark;
+  for (const mark of await readMarks(path)) {
+    if (mark.at > sinceMs) return offset;
+    offset = mark.offset;
   }
   return offset;
+}
+
+/** The newest marks, in their order: everything before `offset` was there at `at` (epoch ms). */
+export async function readMarks(path: string): Promise<{ at: number; offset: number }[]> {
+  const text = await readNewest(path);
+  return text.split('\n').flatMap((line) => {
+    const [at, offset] = line.split(' ').map(Number);
+    return at === undefined || offset === undefined || !Number.isSafeInteger(offset) ? [] : [{ at, offset }];
+  });
 }
 
 async function readNewest(path: string): Promise<string> {

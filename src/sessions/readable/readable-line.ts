@@ -9,6 +9,16 @@ import { stripControls } from './strip-controls.ts';
  * any page can be read by itself. Text stays as the agent wrote it; whoever shows it makes it harmless.
  */
 export function readableEntries(line: string): ReadableEntry[] {
+  try {
+    return read(line);
+  } catch (error) {
+    // Input nested so deep that it cannot be written as text again.
+    if (error instanceof RangeError) return [{ kind: 'output', text: stripControls(line) }];
+    throw error;
+  }
+}
+
+function read(line: string): ReadableEntry[] {
   const frame = parse(line);
   if (!frame) return line.trim() === '' ? [] : [{ kind: 'output', text: stripControls(line) }];
   if (frame.jsonrpc === '2.0') return readAcpFrame(frame);

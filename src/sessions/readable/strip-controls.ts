@@ -14,7 +14,8 @@ export function stripControls(text: string): string {
   return text
     .replaceAll(moves, ' ')
     .replaceAll(sequences, '')
-    .replaceAll(/\r+\n/g, '\n')
+    // Begun at the first of a run only: a megabyte of carriage returns would else be looked through once for each of them.
+    .replaceAll(/(?<!\r)\r+\n/g, '\n')
     .replaceAll(/\r/g, '\n')
     .replaceAll(/[^\P{Cc}\n\t]/gu, '');
 }
