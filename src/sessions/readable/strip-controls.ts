@@ -11,11 +11,13 @@ const sequences =
  * reading and searching; where things stood on the screen only a real screen knows.
  */
 export function stripControls(text: string): string {
-  return text
-    .replaceAll(moves, ' ')
-    .replaceAll(sequences, '')
-    // Begun at the first of a run only: a megabyte of carriage returns would else be looked through once for each of them.
-    .replaceAll(/(?<!\r)\r+\n/g, '\n')
-    .replaceAll(/\r/g, '\n')
-    .replaceAll(/[^\P{Cc}\n\t]/gu, '');
+  return (
+    text
+      .replaceAll(moves, ' ')
+      .replaceAll(sequences, '')
+      // Begun at the first of a run only: a megabyte of carriage returns would else be looked through once for each of them.
+      .replaceAll(/(?<!\r)\r+\n/g, '\n')
+      .replaceAll(/\r/g, '\n')
+      .replaceAll(/[^\P{Cc}\n\t]/gu, '')
+  );
 }

@@ -32,13 +32,15 @@ export interface WindowEnd {
 
 /**
  * Reads the part of a journal before `end`, at most `windowBytes` of it and nothing before `low`, which is the start of a line. Parts that
- * were freed are passed over; they begin and end with lines. Throws when the file is missing.
+ * were freed are passed over; they begin and end with lines. `buffer` holds the lines until the next call with it. Throws when the file is
+ * missing.
  */
 export async function readWindow(
   path: string,
   low: number,
   { end, isInLine }: WindowEnd,
   freed: () => readonly ByteRange[],
+  buffer: Buffer = Buffer.allocUnsafe(windowBytes),
 ): Promise<JournalWindow> {
   for (;;) {
     const known = freed();
@@ -49,7 +51,7 @@ export async function readWindow(
     }
     const edge = Math.max(low, ...known.filter((range) => range.end < end).map((range) => range.end));
     const start = Math.max(edge, end - windowBytes);
-    const bytes = await readPart(path, start, end);
+    const bytes = await readPart(path, start, buffer.subarray(0, Math.max(0, end - start)));
     // Freed while it was read: a range is noted before it is zeros.
     if (freed().some((range) => range.start < end && range.end > start)) continue;
     return cutWindow(bytes, { start, end: start + bytes.length, isWholeStart: start === edge, isInLine });
@@ -76,10 +78,9 @@ function cutWindow(
   return { lines, from: part.start + begin, isInLine: false, tooLong: part.isInLine ? rest : 0, freed: 0 };
 }
 
-async function readPart(path: string, start: number, end: number): Promise<Buffer> {
+async function readPart(path: string, start: number, buffer: Buffer): Promise<Buffer> {
   const file = await open(path, 'r');
   try {
-    const buffer = Buffer.alloc(Math.max(0, end - start));
     const { bytesRead } = await file.read(buffer, 0, buffer.length, start);
     return buffer.subarray(0, bytesRead);
   } finally {

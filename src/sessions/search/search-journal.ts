@@ -71,8 +71,9 @@ async function lookThrough(
   let at = before ? { ...before, end: Math.min(before.end, opened.journalSize()) } : await endOf(opened);
   const found: UnitHit[] = [];
   const passed = { tooLong: 0, freed: 0 };
+  const buffer = Buffer.allocUnsafe(windowBytes);
   while (at.end > low && found.length < limit && !pace.isOver()) {
-    const window = await readWindow(journal, low, at, () => opened.freed());
+    const window = await readWindow(journal, low, at, () => opened.freed(), buffer);
     const { hits, from } = await matchWindow(window, low, words, pace);
     passed.tooLong += window.tooLong;
     passed.freed += window.freed;
@@ -104,10 +105,7 @@ async function matchWindow(
 ): Promise<{ hits: UnitHit[]; from: number }> {
   const units = new TextUnits(words);
   const add = async (line: ReadLine): Promise<void> => {
-    for (const entry of line.entries) {
-      units.add(entry, line.start);
-      await pace.breathe();
-    }
+    for (const entry of line.entries) await units.add(entry, line.start, () => pace.breathe());
   };
   let from = window.from;
   // The lines of the text with which the window begins, as long as it is not clear whose they are.

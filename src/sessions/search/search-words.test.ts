@@ -32,6 +32,13 @@ test('neither control sequences nor invisible or direction-changing characters h
   expect(find('\uD800needle\uDC00', 'needle')).toBe('needle');
 });
 
+test('a letter with thousands of marks costs no more than any text', () => {
+  const marks = Array.from({ length: 16_000 }, (_, at) => (at % 2 ? '\u0301' : '\u0323')).join('');
+  const began = performance.now();
+  expect(find(`a${marks} needle`, 'needle')).toContain('needle');
+  expect(performance.now() - began).toBeLessThan(500);
+});
+
 test('an excerpt begins shortly before the first hit, is bounded and says where it was cut', () => {
   const excerpt = find(`${'before '.repeat(100)}needle ${'after '.repeat(100)}`, 'needle') ?? '';
   expect(excerpt).toMatch(/^…before .*needle after .*…$/);

@@ -24,7 +24,9 @@ export function parseWords(request: string): SearchWords {
  * cannot be seen, so that none of these can hide a word, or act where it is printed.
  */
 export function plain(text: string): string {
-  return stripControls(text).normalize('NFC').replaceAll(/\s+/g, ' ').replaceAll(/\p{C}/gu, '');
+  // Composing sorts the marks of a letter, in a time that grows with their square; no language has more than a few.
+  const bounded = stripControls(text).replaceAll(/(\p{M}{30})\p{M}+/gu, '$1');
+  return bounded.normalize('NFC').replaceAll(/\s+/g, ' ').replaceAll(/\p{C}/gu, '');
 }
 
 /** Lower case, as many characters as before, so that a place in it is the same place in the text. */

@@ -25,10 +25,13 @@ export class TextUnits {
     this.#words = words;
   }
 
-  /** Takes one entry of the line at `offset`. */
-  add(entry: ReadableEntry, offset: number): void {
+  /** Takes one entry of the line at `offset`; calls `breathe` after each small part of it. */
+  async add(entry: ReadableEntry, offset: number, breathe: () => Promise<void>): Promise<void> {
     if (!(entry.continues && this.#kind === entry.kind)) this.#begin(entry.kind, offset);
-    for (let at = 0; at < entry.text.length; at += maxUnit) this.#append(entry.text.slice(at, at + maxUnit), offset);
+    for (let at = 0; at < entry.text.length; at += maxUnit) {
+      this.#append(entry.text.slice(at, at + maxUnit), offset);
+      await breathe();
+    }
     if (!entry.continues) this.#end();
   }
 
