@@ -134,7 +134,8 @@ eachStore((_dialect, open) => {
     const { refuses: codeOf } = await setup(open);
     expect(await codeOf({ q: '\u200B ""' })).toBe('search_empty');
     const hostile = { session: { id: 'x', createdAt: 9e15 }, generation: 9e15, before: { end: 9e15, isInLine: true } };
-    for (const cursor of ['%', 'e30', Buffer.from('[null]').toString('base64url')])
+    const nul = Buffer.from(JSON.stringify({ session: { id: 'a\u0000', createdAt: 1 } })).toString('base64url');
+    for (const cursor of ['%', 'e30', Buffer.from('[null]').toString('base64url'), nul])
       expect(await codeOf({ cursor })).toBe('search_cursor');
     expect(await codeOf({ cursor: Buffer.from(JSON.stringify(hostile)).toString('base64url') })).toBe('found');
     expect(await codeOf({ session: 'nobody' })).toBe('unknown_session');

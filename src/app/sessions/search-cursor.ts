@@ -1,11 +1,13 @@
 import { z } from 'zod';
 
+import { anyId } from '../../wire/index.ts';
+
 const offset = z.int().min(0);
 const places = z.array(z.int().nullable()).max(8);
 const textPlace = z.strictObject({ texts: places });
 const journalPlace = z.strictObject({
   /** The session in which it ended; null: before the first. */
-  session: z.strictObject({ id: z.string().min(1).max(64), createdAt: z.int() }).nullable(),
+  session: z.strictObject({ id: anyId, createdAt: z.int() }).nullable(),
   /** Its generation; 0: that session was looked through. */
   generation: z.int().min(0).optional(),
   before: z.strictObject({ end: offset, isInLine: z.boolean() }).nullable().optional(),
