@@ -75,6 +75,7 @@ async function serveOver(
   const operatorHome = env.HOME ?? homedir();
   const nodeId = ensureNodeId(paths);
   if (store.dialect === 'sqlite') await store.tx((tx) => adoptNode(tx, nodeId));
+  const bridge = bridgeOf(paths);
   const running = await createApp({
     store,
     paths,
@@ -85,7 +86,7 @@ async function serveOver(
     log,
     version: packageVersion,
     nodeId,
-    bridge: bridgeOf(paths),
+    bridge,
     carried: carryIn({ operatorHome, env, npmrcFile: join(workRoot, 'npmrc') }),
     operatorHome,
     telegramToken: env.CHANTIER_TELEGRAM_TOKEN,
@@ -104,6 +105,7 @@ async function serveOver(
     app: running.app,
     access,
     paths,
+    doors: bridge.doors,
     version: packageVersion,
     log,
     port: options.port ?? config.get('port'),

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import type { Bridge, OwnTools } from './app/index.ts';
 import { ensureRunFolder, type InstancePaths } from './config/index.ts';
 import { toolsOf } from './mcp/index.ts';
-import { bridgeFolderOf } from './server/index.ts';
+import { createAgentDoors, type ServedDoors } from './server/index.ts';
 
 /** The folder of the installed package: this file runs from `src/`, or bundled from `dist/`. */
 export const packageRoot = findPackageRoot(import.meta.dirname);
@@ -23,18 +23,19 @@ export const ownTools: OwnTools = new Map(
 );
 
 /** How agents start their tools inside, and which files that needs there. */
-export function bridgeOf(paths: InstancePaths): Bridge {
+export function bridgeOf(paths: InstancePaths): Bridge & { doors: ServedDoors } {
   const entry = isBundled ? join(packageRoot, 'dist', 'cli.js') : join(packageRoot, 'src', 'cli', 'main.ts');
   const host = isBundled ? join('dist', 'pty-host.js') : join('src', 'terminal', 'host', 'main.ts');
   const node = [process.execPath, '--disable-warning=ExperimentalWarning'];
   const files = isBundled ? ['dist'] : ['src', 'node_modules'];
+  const runFolder = ensureRunFolder(paths.home);
   return {
-    socketFolder: bridgeFolderOf(paths),
+    doors: createAgentDoors(runFolder),
     insideFolder: '/run/chantier/bridge',
     command: [...node, entry, 'mcp'],
     ptyHost: [...node, join(packageRoot, host)],
     readOnly: [process.execPath, join(packageRoot, 'package.json'), ...files.map((name) => join(packageRoot, name))],
-    runFolder: ensureRunFolder(paths.home),
+    runFolder,
     tools: ownTools,
   };
 }

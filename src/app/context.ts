@@ -48,9 +48,9 @@ export interface Barrier {
 
 /** How agents reach the server. */
 export interface Bridge {
-  /** Holds the socket `sock`; bound into every sandbox of an agent. */
-  readonly socketFolder: string;
-  /** Where the socket folder appears inside. */
+  /** The sockets that agents use, one for each session. */
+  readonly doors: AgentDoors;
+  /** Where the folder of a session's door appears inside. */
   readonly insideFolder: string;
   /** Program and arguments of `chantier mcp`, absolute. */
   readonly command: readonly string[];
@@ -62,4 +62,20 @@ export interface Bridge {
   readonly runFolder: string;
   /** What this program offers. */
   readonly tools: OwnTools;
+}
+
+/**
+ * One door for each session (design section 4): its token works there and nowhere else, and what one agent takes of connections
+ * and calls is missing to no other.
+ */
+export interface AgentDoors {
+  /** Opens the door of a session that is to be launched; gives the folder with its socket `sock`, for its sandbox alone. Safe twice. */
+  open(sessionId: string): Promise<string>;
+  /** Closes it for good and removes its folder. Safe twice. */
+  close(sessionId: string): Promise<void>;
+  /**
+   * At start: opens the doors of `sessions` again and removes those of others. A session that has none and was launched
+   * (`isLaunched`) uses the one door of older versions, which is served for such sessions alone.
+   */
+  restore(sessions: readonly { id: string; isLaunched: boolean }[]): Promise<void>;
 }

@@ -28,6 +28,7 @@ import { afterLandingEffect, followLanding } from './landing/after-landing.ts';
 import { startBaseWatch } from './landing/watch-bases.ts';
 import { releaseHeldCall } from './launch/judge-permission.ts';
 import { peersUseCases } from './peers/use-cases.ts';
+import { restoreDoors } from './launch/restore-doors.ts';
 import { createSessionPorts, turnEndedEffect } from './launch/session-ports.ts';
 import { openCredentials } from './notify/credentials.ts';
 import { createNotifying, type Notifying } from './notify/start-notifying.ts';
@@ -116,6 +117,7 @@ function createServices(ctx: AppContext, notifying: Notifying): Services {
     async start() {
       await ctx.barrier.wall?.start();
       await settleRestore(ctx);
+      await restoreDoors(ctx);
       supervisor = await startSupervisor(ctx.sessions, {
         sessionsFolder: ctx.paths.sessions,
         broker: ctx.broker,

@@ -40,7 +40,7 @@ export type {
   WorkUseCases,
 } from './app.ts';
 export type { Caller, ProofStrength } from './caller.ts';
-export type { AppContext, Barrier, Bridge } from './context.ts';
+export type { AgentDoors, AppContext, Barrier, Bridge } from './context.ts';
 export type { OwnTools } from './launch/own-tools.ts';
 export type { AppParts, RunningApp } from './create-app.ts';
 export { createApp } from './create-app.ts';

@@ -5,6 +5,8 @@ import type { Problem } from '../wire/index.ts';
 
 /** Longest wait between two tries while the server is away. */
 const longestWaitMs = 5000;
+/** How often a call that came too soon after too many is sent again, each time after the wait that the server names. */
+const maxPatience = 6;
 /** How long one answer may take; nothing on the agents' side takes longer than a waiting question (10 s) or a commit. */
 const answerWithinMs = 120_000;
 
@@ -34,8 +36,8 @@ export class Refused extends Error {
 /** Talks to the server through the bridge's socket. */
 export interface BridgeClient {
   /**
-   * Sends until an answer comes: a server that is away, or went away in the middle, is asked again with the same key. Throws
-   * `Refused` for a no, and the signal's reason when the caller gave up.
+   * Sends until an answer comes: a server that is away, or went away in the middle, is asked again with the same key, and so,
+   * some times, is one that said `too_many_calls`. Throws `Refused` for a no, and the signal's reason when the caller gave up.
    */
   send<T>(request: BridgeRequest): Promise<T>;
 }
@@ -44,7 +46,9 @@ export interface BridgeClient {
 export function createBridgeClient(socketPath: string, token: string): BridgeClient {
   return {
     async send<T>(wanted: BridgeRequest): Promise<T> {
-      for (let waitMs = 100; ; waitMs = Math.min(longestWaitMs, waitMs * 2)) {
+      let patience = maxPatience;
+      let awayMs = 100;
+      for (;;) {
         wanted.signal.throwIfAborted();
         const answer = await tryOnce(socketPath, token, wanted).catch((error: unknown) => {
           wanted.signal.throwIfAborted();
@@ -53,10 +57,17 @@ export function createBridgeClient(socketPath: string, token: string): BridgeCli
         });
         if (answer && answer.status < 400) return JSON.parse(answer.text) as T;
         // 503 and 502: the server is starting or its store is away; 5xx beyond that is a real failure.
-        if (answer && answer.status !== 503 && answer.status !== 502)
-          throw new Refused(JSON.parse(answer.text) as Problem);
+        if (answer && answer.status !== 503 && answer.status !== 502) {
+          const problem = JSON.parse(answer.text) as Problem;
+          if (problem.code !== 'too_many_calls' || patience === 0) throw new Refused(problem);
+          patience -= 1;
+          const namedMs = Number(problem.facts?.retry_after_s ?? 1) * 1000;
+          await sleep(Math.min(longestWaitMs, namedMs), undefined, { signal: wanted.signal });
+          continue;
+        }
         wanted.onAway?.();
-        await sleep(waitMs, undefined, { signal: wanted.signal });
+        await sleep(awayMs, undefined, { signal: wanted.signal });
+        awayMs = Math.min(longestWaitMs, awayMs * 2);
       }
     },
   };

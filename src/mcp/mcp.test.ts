@@ -14,6 +14,7 @@ async function setup(role = 'author') {
   const folder = mkdtempSync(join(tmpdir(), 'chantier-mcp-'));
   const socket = join(folder, 'sock');
   const questions = new Map<string, { id: string; text: string; answer: string | null }>();
+  let tooSoon = 0;
   const seen: { method: string; path: string; key: string | undefined; body: unknown }[] = [];
   let server: Server | undefined;
 
@@ -38,6 +39,10 @@ async function setup(role = 'author') {
       return question
         ? { status: 200, body: view(question) }
         : { status: 404, body: { code: 'gone', detail: 'There is no such question.' } };
+    }
+    if (url === '/api/agent/summary' && tooSoon > 0) {
+      tooSoon -= 1;
+      return { status: 429, body: { code: 'too_many_calls', detail: 'Wait.', facts: { retry_after_s: 0.05 } } };
     }
     if (url === '/api/agent/completion') {
       return { status: 409, body: { code: 'work_folder_dirty', detail: 'Commit first: a.txt is not committed.' } };
@@ -76,7 +81,8 @@ async function setup(role = 'author') {
   const answerAll = (text: string): void => {
     for (const question of questions.values()) question.answer ??= text;
   };
-  return { agent, questions, seen, up, down, answerAll };
+  const callTooSoon = (times: number): void => void (tooSoon = times);
+  return { agent, questions, seen, up, down, answerAll, callTooSoon };
 }
 
 function view(question: { id: string; answer: string | null }) {
@@ -179,6 +185,20 @@ describe('the bridge', () => {
     expect(refused).toEqual({
       isError: true,
       text: 'Refused (work_folder_dirty): Commit first: a.txt is not committed.',
+    });
+  });
+
+  it('waits and sends a call again that came too soon after too many, with the same key, and gives up in the end', async () => {
+    const { agent, seen, callTooSoon } = await setup();
+    callTooSoon(2);
+    expect(await agent.call('set_summary', { text: 'Reading.' })).toMatchObject({ isError: false });
+    const sent = seen.filter((one) => one.path === '/api/agent/summary');
+    expect(sent).toHaveLength(3);
+    expect(new Set(sent.map((one) => one.key)).size).toBe(1);
+    callTooSoon(1000);
+    expect(await agent.call('set_summary', { text: 'Again.' })).toEqual({
+      isError: true,
+      text: 'Refused (too_many_calls): Wait.',
     });
   });
 

@@ -1,6 +1,7 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
 
 import { refuseWithEvent } from './authorise.ts';
+import { boundChanges } from './bound-changes.ts';
 import { guardBrowser, identifyCaller, labelRequest } from './guard-request.ts';
 import { openApiDocument } from './openapi.ts';
 import type { ApiEnv, ApiParts } from './parts.ts';
@@ -31,6 +32,7 @@ export function buildApi(
   const api: Api = new OpenAPIHono<ApiEnv>();
   api.use('*', labelRequest, guardBrowser(parts), identifyCaller(parts));
   const limits = createSessionLimits();
+  api.use('/api/agent/*', boundChanges(parts, limits));
   addHealthRoutes(api, parts);
   addAccessRoutes(api, parts);
   addWorkRoutes(api, parts);

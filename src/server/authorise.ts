@@ -28,7 +28,8 @@ export async function refuseWithEvent(
   refusal: Refusal,
 ): Promise<Response> {
   const identity = c.get('identity');
-  await parts.access.recordRefusal({ identity, door: c.env.door, route, code: refusal.code });
+  const { door } = c.env;
+  await parts.access.recordRefusal({ identity, door, doorSession: doorSessionOf(c), route, code: refusal.code });
   const unknown = identity.principal === 'anyone';
   const status = unknown ? 401 : refusalOutcomes[refusal.kind].status;
   return problemResponse(
@@ -37,10 +38,16 @@ export async function refuseWithEvent(
   );
 }
 
+/** The session whose door a request came in by; several share the door of older versions. */
+export function doorSessionOf(c: Context<ApiEnv>): string | undefined {
+  const [only, ...others] = c.env.sessions ?? [];
+  return others.length === 0 ? only : undefined;
+}
+
 const wrongDoor: Refusal = {
   kind: 'not-permitted',
   code: 'wrong_door',
-  message: 'This credential does not work at this door: session tokens work at the agents’ bridge only.',
+  message: 'This credential does not work at this door: a session’s token works at the door of its own sandbox only.',
 };
 
 function refusalOf(

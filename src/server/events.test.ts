@@ -145,8 +145,8 @@ describe('the agents’ door', () => {
     const folder = mkdtempSync(join(tmpdir(), 'chantier-doors-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const { api } = await setupApi();
-    const bridge = await listenOnSocket(api, 'bridge', join(folder, 'bridge'), 0o666);
-    const own = await listenOnSocket(api, 'operator-socket', join(folder, 'own'), 0o600);
+    const bridge = await listenOnSocket(api, { door: 'bridge' }, join(folder, 'bridge'), 0o666);
+    const own = await listenOnSocket(api, { door: 'operator-socket' }, join(folder, 'own'), 0o600);
     onTestFinished(async () => {
       for (const socket of sockets) socket.destroy();
       await Promise.all([bridge.stop(), own.stop()]);

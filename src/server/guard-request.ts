@@ -116,5 +116,5 @@ function credentialsOf(c: Context<ApiEnv>): Credentials {
   const bearer =
     authorization === undefined ? undefined : (/^Bearer ([\x21-\x7e]{1,512})$/i.exec(authorization)?.[1] ?? '');
   const cookie = getCookie(c, cookieNameOf(c.env.port));
-  return { door: c.env.door, bearer, cookie, proof: c.req.header('chantier-proof') };
+  return { door: c.env.door, sessions: c.env.sessions, bearer, cookie, proof: c.req.header('chantier-proof') };
 }

@@ -5,14 +5,15 @@ import type { AddressInfo, ListenOptions } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 
 import { Fault } from '../kernel/index.ts';
+import { boundCalls } from './bound-calls.ts';
 import type { DoorBindings } from './parts.ts';
 import type { Api } from './route.ts';
 
 /** How long requests that run may take to end when the server stops. */
 const drainMs = 3000;
 
-/** Connections at the agents' door; more are dropped, so that no sandbox can take the server's descriptors. */
-export const maxBridgeConnections = 512;
+/** Connections at the door of one session; more are dropped, so that no sandbox can take the server's descriptors. */
+export const maxBridgeConnections = 32;
 
 /** One open door. */
 export interface Listener {
@@ -38,25 +39,24 @@ export async function listenOnTcp(api: Api, port: number): Promise<Listener> {
   return { port: bindings.port, stop: () => stopServer(server) };
 }
 
-/** Listens on a unix socket with `mode`; the caller holds the instance, so a socket that lies there is a dead one's. */
+/**
+ * Listens on a unix socket with `mode`; the caller holds the instance, so a socket that lies there is a dead one's. Requests at
+ * an agents' door are bounded: `onFlood` hears of it, once a minute.
+ */
 export async function listenOnSocket(
   api: Api,
-  door: 'operator-socket' | 'bridge',
+  bindings: Omit<DoorBindings, 'port'>,
   path: string,
   mode: number,
+  onFlood: () => void = () => {},
 ): Promise<Listener> {
   rmSync(path, { force: true });
-  const server = serverFor(api, { door, port: 0 });
-  const before = process.umask(0o177);
-  try {
-    await listen(
-      server,
-      { path },
-      (cause) => new Fault('cannot_listen', `Cannot listen on ${path}: ${cause.message}.`, { cause }),
-    );
-  } finally {
-    process.umask(before);
-  }
+  const server = serverFor(api, { ...bindings, port: 0 }, onFlood);
+  await listen(
+    server,
+    { path },
+    (cause) => new Fault('cannot_listen', `Cannot listen on ${path}: ${cause.message}.`, { cause, retryable: true }),
+  );
   chmodSync(path, mode);
   return {
     port: 0,
@@ -67,14 +67,16 @@ export async function listenOnSocket(
   };
 }
 
-function serverFor(api: Api, bindings: DoorBindings): Server {
-  const listener = getRequestListener((request) => api.fetch(request, bindings), {
+function serverFor(api: Api, bindings: DoorBindings, onFlood: () => void = () => {}): Server {
+  const isBridge = bindings.door === 'bridge';
+  const answer = getRequestListener((request) => api.fetch(request, bindings), {
     overrideGlobalObjects: false,
     hostname: 'localhost',
   });
+  const listener = isBridge ? boundCalls(answer, onFlood) : answer;
   const server = createServer({ keepAliveTimeout: 30_000, requestTimeout: 60_000 }, listener);
   server.maxHeadersCount = 100;
-  if (bindings.door === 'bridge') server.maxConnections = maxBridgeConnections;
+  if (isBridge) server.maxConnections = maxBridgeConnections;
   return server;
 }
 
@@ -85,11 +87,14 @@ function listen(
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => reject(faultOf(cause)));
+    // A socket is made within the call; until its mode is set nobody else may connect. Doors open at the same time.
+    const before = process.umask(0o177);
     server.listen(options, () => {
       server.removeAllListeners('error');
       server.on('error', () => {});
       resolve();
     });
+    process.umask(before);
   });
 }
 

@@ -19,6 +19,8 @@ export interface ApiParts {
 /** What the listeners tell about each request. */
 export interface DoorBindings {
   door: Door;
+  /** At an agents' door: the sessions whose door it is. */
+  sessions?: ReadonlySet<string>;
   /** Port of the TCP listener; 0 on unix sockets. */
   port: number;
 }

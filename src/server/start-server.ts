@@ -1,10 +1,10 @@
-import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type { Logger } from 'pino';
 
 import type { Access, App } from '../app/index.ts';
 import { ensureRunFolder, type InstancePaths, operatorSocketOf } from '../config/index.ts';
+import type { ServedDoors } from './agent-doors.ts';
 import { buildApi } from './api.ts';
 import { serveConsoleFrom } from './console-files.ts';
 import { startPeersDoor } from './peers/peers-door.ts';
@@ -15,6 +15,8 @@ export interface StartServerOptions {
   app: App;
   access: Access;
   paths: InstancePaths;
+  /** The agents' doors; the app opens and closes them. */
+  doors: ServedDoors;
   version: string;
   log: Logger;
   /** TCP port on 127.0.0.1; 0 takes a free one. */
@@ -27,30 +29,19 @@ export interface StartServerOptions {
   onShutdown: () => void;
 }
 
-/** A server that listens on its three doors. */
+/** A server that listens on its doors. */
 export interface RunningServer {
   url: string;
   port: number;
   /** The operator CLI's socket. */
   socket: string;
-  /** Folder with the agents' bridge socket (`sock`), to be bound into sandboxes at `/run/chantier/bridge`. */
-  bridgeFolder: string;
   /** Ends streams, lets running requests end, closes the doors. Safe twice. */
   stop(): Promise<void>;
 }
 
-/** Folder of the agents' bridge below the run folder; known before the server starts. */
-export function bridgeFolderOf(paths: InstancePaths): string {
-  const folder = join(ensureRunFolder(paths.home), 'bridge');
-  // Others may pass: inside a sandbox the agent is another user. The run folder above lets nobody in from outside.
-  mkdirSync(folder, { recursive: true });
-  chmodSync(folder, 0o755);
-  return folder;
-}
-
-/** Opens TCP, the operator's socket and the agents' bridge, then announces the address. Throws `Fault` `port_taken`. */
+/** Opens TCP, the operator's socket and the agents' doors, then announces the address. Throws `Fault` `port_taken`. */
 export async function startServer(options: StartServerOptions): Promise<RunningServer> {
-  const { app, access, paths, version, log } = options;
+  const { app, access, paths, doors, version, log } = options;
   const stopping = new AbortController();
   let shutdownAsked = false;
   const onShutdown = (): void => {
@@ -61,16 +52,16 @@ export async function startServer(options: StartServerOptions): Promise<RunningS
   const serveConsole = options.consoleFolder === undefined ? undefined : serveConsoleFrom(options.consoleFolder);
   const api = buildApi({ app, access, version, log, onShutdown, stopping: stopping.signal }, serveConsole);
 
-  const bridgeFolder = bridgeFolderOf(paths);
   const socket = operatorSocketOf(paths.home) ?? join(ensureRunFolder(paths.home), 'sock');
   const listeners: Listener[] = [];
   try {
     listeners.push(await listenOnTcp(api, options.port));
-    listeners.push(await listenOnSocket(api, 'operator-socket', socket, 0o600));
-    // Every sandbox user has to reach it; each request needs a session's token.
-    listeners.push(await listenOnSocket(api, 'bridge', join(bridgeFolder, 'sock'), 0o666));
+    listeners.push(await listenOnSocket(api, { door: 'operator-socket' }, socket, 0o600));
+    await doors.serve(api, (sessionId) => {
+      tellOfFlood(access, sessionId).catch((error: unknown) => log.error({ err: error }, 'a flood was not recorded'));
+    });
   } catch (error) {
-    await Promise.all(listeners.map((listener) => listener.stop()));
+    await Promise.all([doors.stop(), ...listeners.map((listener) => listener.stop())]);
     throw error;
   }
   const { port } = listeners[0]!;
@@ -81,7 +72,19 @@ export async function startServer(options: StartServerOptions): Promise<RunningS
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
     stopping.abort();
-    await Promise.all([peersDoor.stop(), ...listeners.map((listener) => listener.stop())]);
+    await Promise.all([peersDoor.stop(), doors.stop(), ...listeners.map((listener) => listener.stop())]);
   };
-  return { url, port, socket, bridgeFolder, stop: () => (stopped ??= stop()) };
+  return { url, port, socket, stop: () => (stopped ??= stop()) };
+}
+
+/** The event that a session calls its door without end; whose tokens it shows is not looked up. */
+async function tellOfFlood(access: Access, sessionId: string | undefined): Promise<void> {
+  const identity = await access.identify({ door: 'bridge' });
+  await access.recordRefusal({
+    identity,
+    door: 'bridge',
+    doorSession: sessionId,
+    route: 'any',
+    code: 'too_many_calls',
+  });
 }

@@ -91,6 +91,7 @@ export { mayUseAccount, probeAccount, readAccount, readLimitedAccounts, reopenAc
 export type { StoppedSession } from './supervisor/stop-all.ts';
 export type { Supervisor } from './supervisor/supervisor.ts';
 export { startSupervisor } from './supervisor/supervisor.ts';
+export { unfinishedSessions } from './supervisor/supervisor-state.ts';
 export { handBack, notTakenOver, stillEnding } from './takeover/hand-back.ts';
 export { takeOver } from './takeover/take-over.ts';
 export type { TakeoverRow } from './takeover/takeover-store.ts';

@@ -2,6 +2,7 @@
 // each later one. A step is a list: its name, then its arguments. What was asked last replaces `{answer}` in texts.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 
 import { runScripted } from '../../examples/agents/scripted-agent.mjs';
@@ -45,7 +46,22 @@ const does = {
   die: (_turn, code = 1) => process.exit(code),
   /** Sends a request to the server at the one door of a session, with `token` or its own. */
   http: async (_turn, method, path, body, token) => {
-    statuses.push(await send(method, path, body, token ?? process.env.CHANTIER_TOKEN));
+    statuses.push(await send(method, path, body, token ?? undefined));
+  },
+  /** Opens so many connections to the server and keeps what it gets. */
+  connectOften: (_turn, count) =>
+    Promise.all(
+      Array.from({ length: count }, () => {
+        const socket = connect(process.env.CHANTIER_SOCKET);
+        return new Promise((settled) => {
+          socket.on('error', settled);
+          socket.on('connect', settled);
+        });
+      }),
+    ),
+  /** Reports its status so often, one right after the other. */
+  async reportOften(_turn, count) {
+    for (let i = 0; i < count; i += 1) statuses.push(await send('PUT', '/api/agent/status', { text: `status ${i}` }));
   },
   writeStatuses: (turn, path) => turn.write(path, `${JSON.stringify(statuses)}\n`),
 };
@@ -80,7 +96,7 @@ function lineOf(text, name) {
   return line === undefined ? undefined : JSON.parse(line.slice(name.length + 2));
 }
 
-function send(method, path, body, token) {
+function send(method, path, body, token = process.env.CHANTIER_TOKEN) {
   return new Promise((resolve) => {
     const text = method === 'GET' ? '' : JSON.stringify(body ?? {});
     const headers = {

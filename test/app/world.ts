@@ -131,7 +131,17 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     passphraseCost: 4,
   });
   const operator = mustOk(await access.addFirstOperator({ name: 'ada', passphrase: 'correct horse battery' }));
-  const shared = { app, access, paths, log, version: '0.0.0', port: 0, announce: () => {}, onShutdown: () => {} };
+  const shared = {
+    app,
+    access,
+    paths,
+    doors: bridge.doors,
+    log,
+    version: '0.0.0',
+    port: 0,
+    announce: () => {},
+    onShutdown: () => {},
+  };
   const server = await startServer(shared);
   await start();
   const caller = (proof: Caller['proof'] = 'fresh'): Caller => ({

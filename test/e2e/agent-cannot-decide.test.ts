@@ -79,6 +79,10 @@ describe('no agent can decide (design 4, G-20, X-3)', () => {
       const actors = refused.filter((event) => event.facts.route === route).map((event) => event.actor.id);
       expect(actors.toSorted(), route).toEqual([id, victimId, 'unknown-caller'].toSorted());
     }
+    // Whatever token it showed, it came in by its own door; the other's token is refused as one of another door.
+    expect(refused.every((event) => event.facts.door_session === id)).toBe(true);
+    const shown = refused.filter((event) => event.actor.id === victimId);
+    expect(shown.map((event) => event.facts.code)).toEqual(shown.map(() => 'wrong_door'));
     const acts = /^(decision\.settled|escalation\.answered|landing\.|access\.(unlocked|proof|logged)|setting\.|user\.)/;
     const decided = after.filter((event) => acts.test(event.kind) || event.actor.kind === 'operator');
     expect(decided).toEqual([]);
@@ -92,8 +96,11 @@ describe('no agent can decide (design 4, G-20, X-3)', () => {
     await crew.must(['stop', (await crew.session(run)).workKey]);
     await crew.settle(question.id, { verdict: 'respond', text: 'moon' });
     await crew.land(victim);
-    const late = { method: 'PUT', path: '/api/agent/summary', body: { text: 'still here' } };
-    const bridge = readdirSync(join(crew.home, 'run')).includes('bridge') ? join(crew.home, 'run/bridge/sock') : '';
-    if (bridge !== '') expect((await sendHttp({ ...late, socket: bridge, token: stolen })).status).toBe(401);
+    // The door goes with its session, and what agents of older versions shared is not there.
+    await crew.until('the doors of ended sessions to be gone', async () => {
+      const left = readdirSync(join(crew.home, 'run/d'));
+      return !left.some((name) => [victimId, id].map((one) => one.replaceAll('-', '')).includes(name));
+    });
+    expect(readdirSync(join(crew.home, 'run'))).not.toContain('bridge');
   });
 });

@@ -13,6 +13,8 @@ export const passphrase = 'correct horse battery';
 export interface TestRequest {
   as?: PrincipalKind;
   door?: Door;
+  /** At an agents' door: whose it is; default: that of `as`. */
+  sessions?: string[];
   proof?: string;
   headers?: Record<string, string>;
   body?: unknown;
@@ -85,7 +87,9 @@ export async function setupApi(options: { events?: EventSource; recheckMs?: numb
     const init: RequestInit = { method, headers };
     if (request.body !== undefined)
       init.body = typeof request.body === 'string' ? request.body : JSON.stringify(request.body);
-    return api.fetch(new Request(`http://127.0.0.1:4747${path}`, init), { door, port: door === 'tcp' ? 4747 : 0 });
+    const bindings = door === 'bridge' ? { sessions: new Set(request.sessions ?? [`session-${request.as}`]) } : {};
+    const port = door === 'tcp' ? 4747 : 0;
+    return api.fetch(new Request(`http://127.0.0.1:4747${path}`, init), { door, port, ...bindings });
   };
 
   /** A one-use proof for the terminal or the console. */

@@ -256,12 +256,19 @@ describe('an open terminal', () => {
 describe('doors', () => {
   it('take each credential at its own door only', async () => {
     const { access, operatorToken } = await setup();
-    expect(await access.identify({ door: 'bridge', bearer: sessionToken })).toMatchObject({
+    const sessions = new Set(['s-1']);
+    expect(await access.identify({ door: 'bridge', sessions, bearer: sessionToken })).toMatchObject({
       principal: 'author',
       id: 's-1',
       actor: { kind: 'session', generation: 2 },
     });
-    expect(await access.identify({ door: 'tcp', bearer: sessionToken })).toMatchObject({ flaw: 'wrong_door' });
+    expect(await access.identify({ door: 'bridge', sessions, bearer: sessionToken })).not.toHaveProperty('flaw');
+    const wrong = { flaw: 'wrong_door' };
+    expect(await access.identify({ door: 'tcp', sessions, bearer: sessionToken })).toMatchObject(wrong);
+    expect(await access.identify({ door: 'bridge', bearer: sessionToken })).toMatchObject(wrong);
+    expect(await access.identify({ door: 'bridge', sessions: new Set(['s-2']), bearer: sessionToken })).toMatchObject(
+      wrong,
+    );
     expect(await access.identify({ door: 'bridge', bearer: operatorToken })).toMatchObject({
       principal: 'anyone',
       flaw: 'wrong_door',

@@ -7,12 +7,14 @@ import { findProof } from './proofs.ts';
 import { hashSecret } from './secrets.ts';
 import { useUnlock } from './unlock.ts';
 
-/** The door a request came in by: TCP on loopback, the operator CLI's socket, or the agents' bridge. */
+/** The door a request came in by: TCP on loopback, the operator CLI's socket, or an agents' door. */
 export type Door = 'tcp' | 'operator-socket' | 'bridge';
 
 /** What a request brought along; nothing of it is believed yet. */
 export interface Credentials {
   door: Door;
+  /** At an agents' door: the sessions whose door it is. Their tokens work there and no others. */
+  sessions?: ReadonlySet<string> | undefined;
   /** The token of `Authorization: Bearer …`. */
   bearer?: string | undefined;
   /** Value of the console's cookie; not looked at when there is a bearer token. */
@@ -73,7 +75,9 @@ async function identifyBearer(parts: IdentifyParts, credentials: Credentials, be
     scope: `session:${session.sessionId}:${session.generation}`,
     proof: 'none',
   };
-  return credentials.door === 'bridge' ? identity : { ...identity, flaw: 'wrong_door' };
+  // A token that leaked to another session is worth nothing there (design section 4).
+  const isOwnDoor = credentials.door === 'bridge' && credentials.sessions?.has(session.sessionId) === true;
+  return isOwnDoor ? identity : { ...identity, flaw: 'wrong_door' };
 }
 
 async function identifyOperatorCli(parts: IdentifyParts, credentials: Credentials): Promise<Identity> {

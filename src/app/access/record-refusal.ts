@@ -10,6 +10,8 @@ const minuteMs = 60_000;
 export interface RefusedRequest {
   identity: Identity;
   door: Door;
+  /** Session whose door it came in by: who really asked, whatever token was shown. */
+  doorSession?: string | undefined;
   /** The route's name, or `unknown` for a path that no route has. */
   route: string;
   /** Stable code of the refusal. */
@@ -20,8 +22,9 @@ export interface RefusedRequest {
 export function createRefusalLog(store: Store): (refused: RefusedRequest) => Promise<void> {
   const windows = new Map<string, { startedAt: number; written: number; left: number }>();
 
-  return async ({ identity, door, route, code }) => {
-    const key = `${identity.principal}:${identity.id}`;
+  return async ({ identity, door, doorSession, route, code }) => {
+    // A session that shows another's token uses up no share of the other's.
+    const key = `${identity.principal}:${identity.id}:${doorSession ?? ''}`;
     const now = store.clock.now();
     let window = windows.get(key);
     const leftBefore = window?.left ?? 0;
@@ -36,14 +39,15 @@ export function createRefusalLog(store: Store): (refused: RefusedRequest) => Pro
     }
     window.written += 1;
     const facts: Record<string, Json> = { route, code, principal: identity.principal, door };
+    if (doorSession !== undefined) facts.door_session = doorSession;
     if (window.written === 1 && leftBefore > 0) facts.not_listed = leftBefore;
-    const isSession = identity.actor.kind === 'session';
+    const sessionId = identity.actor.kind === 'session' ? identity.id : doorSession;
     await store.tx(async (tx) => {
       await tx.emit({
         kind: 'access.refused',
         actor: identity.actor,
         subject: { kind: 'route', id: route },
-        ...(isSession ? { sessionId: identity.id } : {}),
+        ...(sessionId === undefined ? {} : { sessionId }),
         facts,
       });
     });

@@ -61,7 +61,8 @@ export async function planAgent(
     );
   const { needs } = needsOf(agent);
   const network = await openNetwork(ctx, session.id, needs?.rules ?? []);
-  const socket = join(sandbox.driver === 'none' ? ctx.bridge.socketFolder : ctx.bridge.insideFolder, 'sock');
+  const door = await ctx.bridge.doors.open(session.id);
+  const socket = join(sandbox.driver === 'bubblewrap' ? ctx.bridge.insideFolder : door, 'sock');
   const [bridgeProgram = '', ...bridgeArgs] = ctx.bridge.command;
   const mcpServers = (variables: Readonly<Record<string, string>>): McpServerSpec[] => [
     { name: 'chantier', command: bridgeProgram, args: bridgeArgs, env: { ...variables, CHANTIER_SOCKET: socket } },
@@ -80,6 +81,7 @@ export async function planAgent(
       const inside = await agentSandbox(ctx, session, agent, place, {
         variables: { ...variables, ...startVariables(ctx, handed), CHANTIER_SOCKET: socket },
         network,
+        door,
         command: profile.command,
       });
       const command =
@@ -126,6 +128,8 @@ export async function agentSandbox(
   start: {
     variables: Readonly<Record<string, string>>;
     network: SandboxProfile['network'];
+    /** The folder of the session's door; left out = no way to the server. */
+    door?: string;
     command: readonly string[];
     identity?: GitIdentity;
   },
@@ -136,7 +140,7 @@ export async function agentSandbox(
   const env = environmentOf(ctx, identity, agent, profile, needs, place, start.variables);
   const { sandbox } = insideOf(ctx);
   const logIn = program === undefined ? {} : await prepareLogIn(ctx, sandbox, program, place.folder.home);
-  return { ...sandboxProfile(ctx, place, env, start.network, start.command), ...logIn };
+  return { ...sandboxProfile(ctx, place, env, start), ...logIn };
 }
 
 /** The driver profile of a registered agent: a known one where the program is known, its own command always. */
@@ -206,8 +210,7 @@ function sandboxProfile(
   ctx: AppContext,
   place: AgentPlace,
   env: Record<string, string>,
-  network: SandboxProfile['network'],
-  command: readonly string[],
+  { network, command, door }: { network: SandboxProfile['network']; command: readonly string[]; door?: string },
 ): SandboxProfile {
   const memoryBytes = ctx.config.get('sandbox.memory');
   const forge = place.repository ? readOnlyPaths(place.repository, place.folder) : [];
@@ -224,7 +227,7 @@ function sandboxProfile(
       ...agentFiles(command, [ctx.operatorHome, ctx.paths.home]),
     ],
     writable: [place.folder.cache, place.folder.tmp],
-    socketFolders: [{ outside: ctx.bridge.socketFolder, inside: ctx.bridge.insideFolder }],
+    socketFolders: door === undefined ? [] : [{ outside: door, inside: ctx.bridge.insideFolder }],
     env,
     cwd: place.folder.clone,
     network,

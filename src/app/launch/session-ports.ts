@@ -87,11 +87,12 @@ function reviewEnd(how: SessionEnd): string {
   return how.reason === 'stalled' ? 'stalled' : reasons[how.state];
 }
 
-/** When every process is gone, a human's terminal too: unsaved work into rescue refs, network closed, folders that nobody needs removed. */
+/** When every process is gone, a human's terminal too: network and door closed, unsaved work into rescue refs, folders that nobody needs removed. */
 async function clearUp(ctx: AppContext, session: Session): Promise<void> {
   await endTerminalsOf(ctx, session.id);
   await closeNetwork(ctx, session.id);
   await ctx.store.tx((tx) => endSpending(tx, ctx, session));
+  await ctx.bridge.doors.close(session.id);
   for (const program of agentPrograms)
     await returnCredentials({ program, operatorHome: ctx.operatorHome, store: credentialStore(ctx) });
   const place = await findSessionFolder(ctx, session);

@@ -82,7 +82,7 @@ export async function planTerminal(
   );
   const folder = terminalFolder(ctx, session.id, takeover.id, request.n);
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const wrapped = await sandbox.value.wrap({ ...inside, socketFolders: [], ownTerminal }, command, folder);
+  const wrapped = await sandbox.value.wrap({ ...inside, ownTerminal }, command, folder);
   const path = join(folder, 'enter.sh');
   await writeFile(path, enterScript(wrapped, { path, marker, again, ownTerminal }), { mode: 0o600 });
   return ok({
