@@ -48,6 +48,10 @@ const does = {
   http: async (_turn, method, path, body, token) => {
     statuses.push(await send(method, path, body, token ?? undefined));
   },
+  /** Sends each of `[method, path]` with each of the tokens, null being its own, one after the other. */
+  async httpEach(turn, requests, body, tokens) {
+    for (const [method, path] of requests) for (const token of tokens) await does.http(turn, method, path, body, token);
+  },
   /** Opens so many connections to the server and keeps what it gets. */
   connectOften: (_turn, count) =>
     Promise.all(

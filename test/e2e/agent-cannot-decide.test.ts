@@ -44,7 +44,7 @@ describe('no agent can decide (design 4, G-20, X-3)', () => {
     const stolen = readFileSync(join(crew.workFolder(await crew.session(victim)), 'token.txt'), 'utf8').trim();
     const before = await crew.events();
 
-    const tries: Step[] = deciding.flatMap(([route]) => {
+    const requests = deciding.map(([route]) => {
       const [method = '', pattern = ''] = route.split(' ');
       const path = pattern
         .replace('{decision}', question.id)
@@ -53,14 +53,10 @@ describe('no agent can decide (design 4, G-20, X-3)', () => {
         .replace('{repository}', victim.repositoryId)
         .replace('{setting}', 'sandbox')
         .replaceAll(/\{\w+\}/g, '1');
-      return [undefined, stolen, `${stolen.slice(0, -1)}x`].map((token): Step => [
-        'http',
-        method,
-        path,
-        verdict,
-        token,
-      ]);
+      return [method, path];
     });
+    const tokens = [null, stolen, `${stolen.slice(0, -1)}x`];
+    const tries: Step[] = [['httpEach', requests, verdict, tokens]];
     const run = await crew.run(
       makeMakeRepository(join(crew.root, 'tries')),
       crew.request('Try to decide', [...tries, ['writeStatuses', 'tried.json'], ['hang']]),
@@ -69,7 +65,7 @@ describe('no agent can decide (design 4, G-20, X-3)', () => {
       const file = join(crew.workFolder(await crew.session(run)), 'tried.json');
       return existsSync(file) && (JSON.parse(readFileSync(file, 'utf8')) as number[]);
     });
-    expect(tried).toHaveLength(tries.length);
+    expect(tried).toHaveLength(requests.length * tokens.length);
     expect(tried.filter((status) => ![401, 403].includes(status))).toEqual([]);
 
     const after = (await crew.events()).slice(before.length);

@@ -117,3 +117,24 @@ describe('one door for each session (design 4)', () => {
     expect(await heardBy(other)).toBe('hello saturn\n');
   });
 });
+
+test('without a sandbox each session has its door too: it asks, outlives the server, and the door goes with it', async () => {
+  const bare = await openCrew({ CHANTIER_SANDBOX: 'none' });
+  try {
+    const run = await bare.run(makeMakeRepository(join(bare.root, 'bare')), bare.request('bare', askAndGreet));
+    if (run.waitsFor) await bare.settle(run.waitsFor, { verdict: 'approve' });
+    const question = await bare.decision(run, 'escalation_answer');
+    const session = await bare.session(run);
+    const door = join(bare.home, 'run/d', doorName(session.id));
+    expect(existsSync(join(door, 'sock'))).toBe(true);
+    await bare.kill();
+    await bare.up();
+    await bare.settle(question.id, { verdict: 'respond', text: 'moon' });
+    const file = join(bare.workFolder(session), 'heard.txt');
+    await bare.until('the answer', async () => existsSync(file) && readFileSync(file, 'utf8') === 'hello moon\n');
+    await bare.calm();
+    await bare.until('the door to be gone', async () => !existsSync(door));
+  } finally {
+    await bare.dispose();
+  }
+});
