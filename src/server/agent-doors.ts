@@ -7,7 +7,7 @@ import { type Listener, listenOnSocket } from './listen.ts';
 import type { Api } from './route.ts';
 
 /** Unix sockets take a path of at most 107 bytes on Linux, 103 on macOS. */
-const maxSocketPathBytes = 104;
+const maxSocketPathBytes = 103;
 
 /** The doors as the server runs them. */
 export interface ServedDoors extends AgentDoors {
@@ -75,13 +75,15 @@ export function createAgentDoors(runFolder: string): ServedDoors {
 
   const open = async (sessionId: string): Promise<string> => {
     await leaveShared(sessionId); // what is launched from here on has a door of its own
-    let door = doors.get(sessionId);
-    if (!door) doors.set(sessionId, (door = { folder: folderOf(sessionId), sessions: new Set([sessionId]) }));
-    await mkdir(door.folder, { recursive: true, mode: 0o711 });
+    const folder = folderOf(sessionId);
+    await mkdir(folder, { recursive: true, mode: 0o711 });
     // Inside the agent may be another user, who finds the socket alone. The run folder lets nobody in from outside.
-    await chmod(door.folder, 0o711);
+    await chmod(folder, 0o711);
+    // Known only now: a server that begins to listen meanwhile finds the folder of each door that it knows.
+    let door = doors.get(sessionId);
+    if (!door) doors.set(sessionId, (door = { folder, sessions: new Set([sessionId]) }));
     await ensureListening(door, sessionId);
-    return door.folder;
+    return folder;
   };
 
   return {

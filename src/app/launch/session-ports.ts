@@ -91,8 +91,8 @@ function reviewEnd(how: SessionEnd): string {
 async function clearUp(ctx: AppContext, session: Session): Promise<void> {
   await endTerminalsOf(ctx, session.id);
   await closeNetwork(ctx, session.id);
-  await ctx.store.tx((tx) => endSpending(tx, ctx, session));
   await ctx.bridge.doors.close(session.id);
+  await ctx.store.tx((tx) => endSpending(tx, ctx, session));
   for (const program of agentPrograms)
     await returnCredentials({ program, operatorHome: ctx.operatorHome, store: credentialStore(ctx) });
   const place = await findSessionFolder(ctx, session);
