@@ -79,7 +79,8 @@ test('a server that is killed in the middle of a search loses nothing: the same 
   const sessionId = await plantSession(instance);
   await instance.up();
   const first: SearchPage = await instance.get('/api/search?q=needle&limit=4');
-  expect(first.ended).toBe('limit');
+  // At its limit, or on a loaded machine because it has had its share: there is more either way.
+  expect(first.ended).not.toBe('all');
   const next = `/api/search?q=needle&limit=100&cursor=${first.cursor}`;
   const cut = instance.get(next).catch(() => 'cut');
   await new Promise((done) => setTimeout(done, 150));
