@@ -11,6 +11,7 @@ import { createBroker, type SessionContext, startSupervisor, type Supervisor } f
 import { agentSideUseCases } from './agent-side/use-cases.ts';
 import type { App } from './app.ts';
 import { lookAfterTurn } from './author/look-after-turn.ts';
+import { startDailyBackup } from './backup/daily-backup.ts';
 import { settleRestore } from './backup/settle-restore.ts';
 import type { AppContext } from './context.ts';
 import { releaseCallEffect } from './decisions/settle-decision.ts';
@@ -133,7 +134,7 @@ function createServices(ctx: AppContext, notifying: Notifying): Services {
       });
       ends.push(() => void housekeeping.stop());
       loops.push(startDispatcher(ctx), startReviewCycle(ctx), startBaseWatch(ctx), startExpiry(ctx));
-      loops.push(startRetention(ctx), startWatchSweep(ctx), startBudgets(ctx));
+      loops.push(startRetention(ctx), startDailyBackup(ctx), startWatchSweep(ctx), startBudgets(ctx));
       notifying.start();
     },
     async stop() {

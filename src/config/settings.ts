@@ -49,6 +49,13 @@ export const settings = {
     help: 'How many older log files stay beside the present one.',
     change: 'operator',
   },
+  'backup.daily': {
+    env: 'CHANTIER_BACKUP_DAILY',
+    default: 0,
+    kind: integer(0, 365),
+    help: 'How many daily backups are kept in backups/ of the home; 0 = none is made by itself.',
+    change: 'operator',
+  },
   'disk.minFree': {
     env: 'CHANTIER_DISK_MIN_FREE',
     default: 1024 ** 3,

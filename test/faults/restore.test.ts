@@ -122,6 +122,18 @@ describe('backup and restore (design 5)', () => {
     const forged = await tampered((folder) => forgeLog(folder));
     expect(forged).toMatchObject({ code: 2, json: { code: 'backup_damaged' } });
     expect(forged.json.detail).toMatch(/broken log/);
+    const newer = await tampered((folder) =>
+      changeDatabase(folder, (database) =>
+        database.exec(`insert into migration (name, breaking, applied_at) values ('9999-later', 1, 1)`),
+      ),
+    );
+    expect(newer).toMatchObject({ code: 6, json: { code: 'database_newer' } });
+    const twice = await tampered((folder) => {
+      const manifest = manifestOf(folder);
+      manifest.files.push(manifest.files[0]);
+      writeFileSync(join(folder, 'manifest.json'), JSON.stringify(manifest));
+    });
+    expect(twice.json.detail).toContain('contradicts itself');
     const wrong = await crew.cli(['restore', backup, '--operator', 'nobody'], { proof: true });
     expect(wrong).toMatchObject({ code: 9, json: { code: 'wrong_passphrase' } });
     expect(await crew.cli(['restore', backup])).toMatchObject({ code: 9, json: { code: 'no_proof' } });
@@ -142,6 +154,9 @@ describe('backup and restore (design 5)', () => {
     expect(existsSync(crew.home)).toBe(false);
     const up = await crew.cli(['up', '--detach']);
     expect(up).toMatchObject({ code: 6, json: { code: 'restore_interrupted' } });
+    expect(existsSync(crew.home)).toBe(false);
+    // A second try that is refused leaves the place free.
+    expect((await crew.cli(['restore', backup, '--operator', 'nobody'], { proof: true })).code).toBe(9);
     expect(existsSync(crew.home)).toBe(false);
     const printed = died.stderr.split('\n').find((line) => line.startsWith('  mv '))!;
     expect(up.json.facts.command).toBe(printed.trim());
@@ -190,11 +205,13 @@ describe('backup and restore (design 5)', () => {
     expect((await crew.must(['doctor', '--deep'])).json.ok).toBe(true);
   });
 
-  test('over a home that is there, the one of before is kept, a second start ends nothing more, and log-ins of before are void', async () => {
+  test('over a home that is there, the one of before is kept, a second start ends nothing more, and what spoke for somebody before is void', async () => {
     await crew.kill();
     const again = await crew.must(['restore', backup, '--stop-agents'], { proof: true });
     expect(existsSync(join(again.json.aside, 'chantier.db'))).toBe(true);
     expect(existsSync(join(crew.home, 'operator.token'))).toBe(false);
+    expect(standingOf(backup)).toEqual({ tokens: 1, proofs: true });
+    expect(standingOf(crew.home)).toEqual({ tokens: 0, proofs: false });
     await crew.up();
     await crew.decision(asked, 'escalation_answer');
     await crew.kill();
@@ -207,20 +224,34 @@ describe('backup and restore (design 5)', () => {
   });
 });
 
-/** Changes one event of the copied database and makes the manifest agree with it. */
+/** What could still speak for an agent or a human. */
+function standingOf(folder: string): { tokens: number; proofs: boolean } {
+  const database = new DatabaseSync(join(folder, 'chantier.db'), { readOnly: true });
+  const count = (from: string) => Number(database.prepare(`select count(*) as n from ${from}`).get()?.n);
+  const tokens = count('session where token_hash is not null and ended_at is null');
+  const proofs = count('proof') > 0;
+  database.close();
+  return { tokens, proofs };
+}
+
+/** Changes one event of the copied database. */
 function forgeLog(folder: string): void {
+  changeDatabase(folder, (database) => {
+    const named = `select name from sqlite_schema where type = 'trigger' and tbl_name = 'event'`;
+    for (const { name } of database.prepare(named).all()) database.exec(`drop trigger ${String(name)}`);
+    database.exec(`update event set actor_id = 'eve' where seq = 3`);
+  });
+}
+
+/** Changes the copied database and makes the manifest agree with it. */
+function changeDatabase(folder: string, change: (database: DatabaseSync) => void): void {
   const file = join(folder, 'chantier.db');
   const database = new DatabaseSync(file);
-  const triggers = database
-    .prepare(`select name from sqlite_schema where type = 'trigger' and tbl_name = 'event'`)
-    .all();
-  for (const { name } of triggers) database.exec(`drop trigger ${String(name)}`);
-  database.exec(`update event set actor_id = 'eve' where seq = 3`);
+  change(database);
   database.close();
   const manifest = manifestOf(folder);
   const entry = manifest.files.find((one: { path: string }) => one.path === 'chantier.db');
-  const content = readFileSync(file);
-  entry.size = content.length;
+  entry.size = statSync(file).size;
   entry.sha256 = execFileSync('sha256sum', [file]).toString().slice(0, 64);
   writeFileSync(join(folder, 'manifest.json'), JSON.stringify(manifest));
 }

@@ -53,6 +53,7 @@ export async function restoreHome(request: RestoreRequest): Promise<Result<Resto
       'The database of this backup is PostgreSQL: put it back with pg_restore, and the folders by hand (docs/guide/postgresql.md).',
     );
   }
+  const wasThere = existsSync(request.paths.home);
   const lock = acquireInstanceLock(request.paths);
   if (!lock.held)
     return refuse(
@@ -64,8 +65,18 @@ export async function restoreHome(request: RestoreRequest): Promise<Result<Resto
     return await restoreHeld(request, manifest.value);
   } finally {
     lock.release();
+    if (!wasThere) await removeBare(request.paths.home);
   }
 }
+
+/** Takes away the home that only the lock had made: an old one may have to come back to its place. */
+async function removeBare(home: string): Promise<void> {
+  if (!(await readdir(home)).every((name) => ownFiles.includes(name))) return;
+  await rm(home, { recursive: true, force: true });
+}
+
+/** What the lock itself makes in a home. */
+const ownFiles: readonly string[] = ['lock.db', 'lock.db-journal', 'server.json'];
 
 async function restoreHeld(request: RestoreRequest, manifest: BackupManifest): Promise<Result<Restored>> {
   const clock = request.clock ?? systemClock;
@@ -176,10 +187,9 @@ async function calmAgents({ paths, stopAgents }: RestoreRequest): Promise<Result
 
 /** Two renames; a home that holds nothing is replaced without being kept. Gives where the old one lies. */
 async function exchange(home: string, staging: string, aside: string, request: RestoreRequest): Promise<string | null> {
-  const own = ['lock.db', 'lock.db-journal', 'server.json'];
-  const isEmpty = (await readdir(home)).every((name) => own.includes(name));
+  const isEmpty = (await readdir(home)).every((name) => ownFiles.includes(name));
   if (isEmpty) {
-    for (const name of own) await rm(join(home, name), { force: true });
+    for (const name of ownFiles) await rm(join(home, name), { force: true });
     await rename(staging, home);
     await syncFolder(dirname(home));
     return null;

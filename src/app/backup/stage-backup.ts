@@ -1,7 +1,7 @@
-import { chmod, mkdir, readFile, stat } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { ok, refuse, type Result } from '../../kernel/index.ts';
+import { Fault, ok, refuse, type Result } from '../../kernel/index.ts';
 import { copyFile, syncFolder } from './copy-file.ts';
 import { type BackupManifest, damaged, manifestForm, manifestName, manifestSchema } from './manifest.ts';
 
@@ -38,10 +38,25 @@ export async function readManifest(folder: string): Promise<Result<BackupManifes
  * is left behind.
  */
 export async function stageBackup(from: string, manifest: BackupManifest, staging: string): Promise<Result<undefined>> {
+  try {
+    return await copyAll(from, manifest, staging);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    // A file twice, or one without its folder: no backup of ours has that.
+    if (code === 'EEXIST' || code === 'ENOENT' || code === 'ENOTDIR')
+      return damaged(join(from, manifestName), `contradicts itself (${code})`);
+    if (code === undefined) throw error;
+    throw new Fault('restore_failed', `The copy into ${staging} failed: ${message}. Nothing was changed.`, {
+      cause: error,
+    });
+  }
+}
+
+async function copyAll(from: string, manifest: BackupManifest, staging: string): Promise<Result<undefined>> {
   for (const { path } of manifest.folders) await mkdir(join(staging, path), { mode: 0o700 });
   for (const file of manifest.files) {
     const source = join(from, file.path);
-    const found = await stat(source).catch(() => undefined);
+    const found = await lstat(source).catch(() => undefined);
     if (!found?.isFile()) return damaged(source, 'is missing');
     if (found.size !== file.size) return damaged(source, `has ${found.size} bytes instead of ${file.size}`);
     const copied = await copyFile(source, join(staging, file.path), file.mode);

@@ -2,11 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 
-import { Fault, ok, refuse, type Result, toRfc3339 } from '../../kernel/index.ts';
+import { type Actor, Fault, ok, refuse, type Result, toRfc3339 } from '../../kernel/index.ts';
 import { checkConnected, snapshotRepository } from '../../forge/index.ts';
 import { backUpDatabase, readCopiedHead, readEventBounds } from '../../store/index.ts';
 import type { BackupView } from '../../wire/index.ts';
-import type { Caller } from '../caller.ts';
 import type { AppContext } from '../context.ts';
 import { copyFile, syncFolder, writeNew } from './copy-file.ts';
 import { type BackupManifest, databaseName, manifestForm, manifestName, notIncluded } from './manifest.ts';
@@ -24,7 +23,7 @@ let writing: string | undefined;
  */
 export async function writeBackup(
   ctx: AppContext,
-  caller: Caller,
+  actor: Actor,
   path: string | undefined,
 ): Promise<Result<BackupView>> {
   const at = ctx.store.clock.now();
@@ -39,7 +38,7 @@ export async function writeBackup(
   const draft = join(dirname(target), `${unfinished}${basename(target)}-${randomBytes(4).toString('hex')}`);
   try {
     await mkdir(dirname(target), { recursive: true, mode: 0o700 });
-    await clearUnfinished(dirname(target), basename(target));
+    await clearUnfinished(ctx, target);
     await mkdir(draft, { mode: 0o700 });
     const manifest = await fill(ctx, draft, at);
     await writeNew(join(draft, manifestName), `${JSON.stringify(manifest, null, 1)}\n`);
@@ -47,7 +46,7 @@ export async function writeBackup(
     if (await exists(target)) return taken(target);
     await rename(draft, target);
     await syncFolder(dirname(target));
-    return ok(await note(ctx, caller, target, manifest));
+    return ok(await note(ctx, actor, target, manifest));
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (error instanceof Fault || code === undefined) throw error;
@@ -74,12 +73,12 @@ function taken(target: string): Result<never> {
   return refuse('duplicate', 'backup_exists', `${target} exists already; name another place.`, { path: target });
 }
 
-/** What a killed server left of earlier tries with this name, or in the folder of backups. */
-async function clearUnfinished(folder: string, name: string): Promise<void> {
-  for (const entry of await readdir(folder)) {
-    const isOurs = entry.startsWith(`${unfinished}${name}-`) || basename(folder) === 'backups';
-    if (isOurs && entry.startsWith(unfinished)) await rm(join(folder, entry), { recursive: true, force: true });
-  }
+/** What a killed server left of earlier tries: all of them in our own folder, elsewhere those of the same name. */
+async function clearUnfinished(ctx: AppContext, target: string): Promise<void> {
+  const folder = dirname(target);
+  const mark = resolve(folder) === ctx.paths.backups ? unfinished : `${unfinished}${basename(target)}-`;
+  for (const entry of await readdir(folder))
+    if (entry.startsWith(mark)) await rm(join(folder, entry), { recursive: true, force: true });
 }
 
 async function fill(ctx: AppContext, draft: string, at: number): Promise<BackupManifest> {
@@ -153,14 +152,14 @@ async function copyDatabase(ctx: AppContext, draft: string): Promise<{ seq: numb
   return readCopiedHead(copy);
 }
 
-async function note(ctx: AppContext, caller: Caller, target: string, manifest: BackupManifest): Promise<BackupView> {
+async function note(ctx: AppContext, actor: Actor, target: string, manifest: BackupManifest): Promise<BackupView> {
   const { createdAt, database, head } = manifest;
   const files = manifest.files.length;
   const bytes = manifest.files.reduce((sum, file) => sum + file.size, 0);
   await ctx.store.tx((tx) =>
     tx.emit({
       kind: 'instance.backed-up',
-      actor: caller.actor,
+      actor,
       subject: { kind: 'instance', id: 'instance' },
       facts: { files, bytes, head: head.seq },
     }),

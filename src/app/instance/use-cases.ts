@@ -44,7 +44,7 @@ export function instanceUseCases(ctx: AppContext, down: InstanceUseCases['prepar
       });
     },
     exportAudit: (_caller, query) => exportAudit(ctx, query),
-    backup: (caller, request) => writeBackup(ctx, caller, request.path),
+    backup: (caller, request) => writeBackup(ctx, caller.actor, request.path),
     recap: (_caller, since) => readRecap(ctx, since),
     prepareDown: down,
     async checkReady() {
