@@ -1,5 +1,5 @@
 import type { Json, Result } from '../kernel/index.ts';
-import { onceForKey, type Store, type Tx } from '../store/index.ts';
+import { lookUpKey, onceForKey, type Store, type Tx } from '../store/index.ts';
 import type { Caller } from './caller.ts';
 
 /**
@@ -19,6 +19,12 @@ export async function once<T extends Json>(
     ),
   );
   return result.ok ? { ok: true, value: result.value.value } : result;
+}
+
+/** Whether `once` would give an answer that it has: for work outside the store that must not be done for it again. */
+export async function isRepetition(store: Store, caller: Caller, command: string, payload: unknown): Promise<boolean> {
+  const request = { scope: caller.scope, key: caller.idempotencyKey, command, payload: asJson(payload) };
+  return (await store.tx((tx) => lookUpKey(tx, request))).kind === 'replay';
 }
 
 /** Drops members that are `undefined`, as JSON does. */

@@ -23,12 +23,13 @@ export interface UnitParts {
 }
 
 /**
- * The text of the unit: agents outlive its restarts (`KillMode=process`), a hung server does not (watchdog). By `env`, because
+ * The text of the unit: agents outlive its restarts (`KillMode=process`), a hung server does not (watchdog). A start may take
+ * 15 min, since a migration that is ended in the middle begins anew, with one more backup each time. By `env`, because
  * systemd takes fewer characters in the name of a program than in its arguments.
  */
 export function unitText({ command, home, path, notifies }: UnitParts): string {
   const watch = notifies
-    ? ['Type=notify', 'NotifyAccess=all', `WatchdogSec=${watchdogSeconds}`, 'TimeoutStartSec=120']
+    ? ['Type=notify', 'NotifyAccess=all', `WatchdogSec=${watchdogSeconds}`, 'TimeoutStartSec=900']
     : ['Type=exec'];
   return `${mark}
 [Unit]

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 
 import { mustOk } from '../../src/kernel/index.ts';
 import { commit, conversationOf, enter, openWheel, promptsOf, rowOf, typeInto } from '../app/wheel-world.ts';
-import { deliver } from '../app/world.ts';
+import { deliver, type Step } from '../app/world.ts';
 import { git } from '../repositories/index.ts';
 
 test('a human takes the wheel, commits in the sandbox and hands back: the agent goes on in the same conversation and knows of it (design 7)', async () => {
@@ -152,4 +152,21 @@ test('a terminal that is still open keeps the session; --end ends it, and stoppi
   expect(await app.sessions.handBack(caller(), session.id, { end: false })).toMatchObject({
     refusal: { code: 'not_taken_over' },
   });
+});
+
+test('a handback that is repeated under its key touches nothing of who has the wheel by then (design 7)', async () => {
+  const hang: Step[] = [['say', 'I hang again'], ['hang']];
+  const { world, session } = await openWheel(hang);
+  const { sessions } = world.app;
+  mustOk(await sessions.takeOver(world.caller(), session.id, { by: 'ada' }));
+  const caller = world.caller();
+  const request = { commit: 'by ada', end: true };
+  const first = mustOk(await sessions.handBack(caller, session.id, request));
+  await world.until('the next turn', async () => (await world.said(session.id)).includes('I hang again'));
+  mustOk(await sessions.takeOver(world.caller(), session.id, { by: 'bob' }));
+  await typeInto(world, session.id, 'echo bob > bob.txt\n');
+  expect(mustOk(await sessions.handBack(caller, session.id, request)).commits).toEqual(first.commits);
+  expect(await rowOf(world, session.id)).toMatchObject({ state: 'PAUSED', taken_over: 1 });
+  const clone = join(world.folder, 'c-work', session.id, 'clone');
+  expect(git(clone, '-c', `safe.directory=${clone}`, 'status', '--porcelain')).toContain('bob.txt');
 });

@@ -13,7 +13,7 @@ import {
 import type { HandbackRequest, HandedBackView } from '../../wire/index.ts';
 import type { Caller } from '../caller.ts';
 import type { AppContext } from '../context.ts';
-import { once } from '../once.ts';
+import { isRepetition, once } from '../once.ts';
 import { rowOf } from '../sessions/find-row.ts';
 import { requireHere } from '../sessions/require-here.ts';
 import { readSessionView } from '../sessions/views.ts';
@@ -44,12 +44,14 @@ export async function handBackSession(
     const text = words === undefined ? ok(words) : fields.promptText(words);
     if (!text.ok) return text;
   }
-  const takeover = await openTakeover(ctx.store.read, row.id);
-  // Without one it may still be a repetition, whose answer is kept under its key.
+  const payload = { session: row.id, ...request };
+  // A repetition touches nothing: the wheel may be in other hands by now.
+  const isDone = await isRepetition(ctx.store, caller, 'handback', payload);
+  const takeover = isDone ? undefined : await openTakeover(ctx.store.read, row.id);
   const taken = takeover ? await takeWork(ctx, row, takeover, request) : ok(undefined);
   if (!taken.ok) return taken;
   const { note } = request;
-  const done = await once(ctx.store, caller, 'handback', { session: row.id, ...request }, async (tx) => {
+  const done = await once(ctx.store, caller, 'handback', payload, async (tx) => {
     if (!takeover) return notTakenOver(row);
     const back = await handBack(tx, caller.actor, {
       sessionId: row.id,
@@ -62,8 +64,10 @@ export async function handBackSession(
       : back;
   });
   if (!done.ok) return done;
-  if (takeover) await endTerminals(takeover.id);
-  await removeTerminalFiles(ctx, row.id);
+  if (takeover) {
+    await endTerminals(takeover.id);
+    await removeTerminalFiles(ctx, row.id);
+  }
   const session = await readSessionView(ctx, row.id);
   if (!session.ok) return session;
   const commits = done.value.commits;
