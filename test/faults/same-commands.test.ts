@@ -84,7 +84,7 @@ async function drive(world: World, surface: Surface, name: string) {
   const is = (wanted: (session: SessionView) => boolean) => world.session(run, 'author', wanted);
 
   await say('start', run.project.codename);
-  const { id } = await is((one) => one.state === 'ESCALATED');
+  await is((one) => one.state === 'ESCALATED');
   await say('start', run.project.codename);
   await say('start', 'nowhere', `not-${name} a key`);
   await say('pause', 'too early');

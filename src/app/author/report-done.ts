@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+
 import { ok, refuse, type Result } from '../../kernel/index.ts';
 import {
   changedFiles,
@@ -47,7 +49,8 @@ export async function reportDone(
   if (!row) return refuse('not-found', 'unknown_session', `There is no session ${holder.sessionId}.`);
   const place = await findSessionFolder(ctx, toSession(row));
   if (task.repository_id === null) return completeWithoutRepository(ctx, caller, holder, task);
-  if (!place?.repository) {
+  // Somebody may have removed it under the agent: said here, or the session would stay RUNNING for ever.
+  if (!place?.repository || !existsSync(place.folder.clone)) {
     return refuse(
       'wrong-state',
       'work_folder_lost',

@@ -79,6 +79,36 @@ eachStore((_dialect, open) => {
     });
   });
 
+  it('story 3: at a full fleet a start whose reply was lost makes no second session but is told of the first, and a sixth waits for a slot (S-17, S-19, S-24)', async () => {
+    const world = await setup();
+    for (const n of [1, 2, 3, 4]) await world.must('start', { workKey: `PD-${n}` });
+    const fifth = await world.must('start', { workKey: 'PD-5', key: 'K5' });
+    const sessions = () => world.store.read.selectFrom('session').selectAll().orderBy('created_at').execute();
+    const before = await sessions();
+    expect(await world.run('start', { workKey: 'PD-5', key: 'K5' })).toMatchObject({
+      ok: false,
+      refusal: { code: 'quota_exceeded', facts: { replay_of: fifth.session_id } },
+    });
+    const sixth = await world.run('start', { workKey: 'PD-6', key: 'K6' });
+    expect(sixth).toMatchObject({ ok: false, refusal: { code: 'quota_exceeded' } });
+    expect(sixth.ok || sixth.refusal.facts).not.toHaveProperty('replay_of');
+    expect(await sessions()).toEqual(before);
+    await world.must('stop', { workKey: 'PD-2' });
+    // A refusal left no record under its key, so the same key goes on (S-22); the fifth is still the first one.
+    await world.must('start', { workKey: 'PD-6', key: 'K6' });
+    await world.must('stop', { workKey: 'PD-1' });
+    expect(await world.must('start', { workKey: 'PD-5', key: 'K5' })).toEqual(fifth);
+    const states = (await sessions()).map(({ work_key, state }) => `${work_key} ${state}`);
+    expect(states.toSorted()).toEqual([
+      'PD-1 ABORTED',
+      'PD-2 ABORTED',
+      'PD-3 STARTING',
+      'PD-4 STARTING',
+      'PD-5 STARTING',
+      'PD-6 STARTING',
+    ]);
+  });
+
   it('TC-NOM-08, TC-ERR-08: a repeated start gives the same result, no second session, and a replay in the log (S-20)', async () => {
     const world = await setup();
     const first = await world.run('start', { workKey: 'PD-1', key: 'K1' });
