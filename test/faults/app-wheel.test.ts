@@ -170,3 +170,23 @@ test('a handback that is repeated under its key touches nothing of who has the w
   const clone = join(world.folder, 'c-work', session.id, 'clone');
   expect(git(clone, '-c', `safe.directory=${clone}`, 'status', '--porcelain')).toContain('bob.txt');
 });
+
+test('at a terminal it has a pseudo-terminal of its own: Ctrl-C ends what runs in it, not the sandbox around it (design 7, ADR 0022)', async () => {
+  const { world, session } = await openWheel();
+  const { app, caller } = world;
+  mustOk(await app.sessions.takeOver(caller(), session.id, {}));
+  const terminal = mustOk(await app.sessions.openTerminal(caller(), session.id, { shell: true, term: 'xterm' }));
+  // The outer one stands for the operator's terminal.
+  const operators = execFile('/usr/bin/script', ['-qec', terminal.command.join(' '), '/dev/null']);
+  let shown = '';
+  operators.stdout!.on('data', (chunk: string) => (shown += chunk));
+  const ended = new Promise((resolve) => operators.once('exit', resolve));
+  const sees = (text: string) => world.until(`"${text}" on the screen`, async () => shown.includes(text));
+  operators.stdin!.write('echo $TERM-$((40+2)); sleep 500\n');
+  await sees('xterm-42');
+  operators.stdin!.write('\u0003');
+  operators.stdin!.write('echo still-$((40+3)); exit\n');
+  await sees('still-43');
+  await ended;
+  mustOk(await app.sessions.handBack(caller(), session.id, { end: false }));
+});
