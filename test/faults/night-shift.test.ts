@@ -30,9 +30,9 @@ test(
     const flaky = makeFlakyRepository(join(crew.root, 'flaky'));
     const trouble: Record<number, Step[]> = {
       2: [['dieOnce']],
-      4: [['freezeOnce']],
-      6: [['limitOnce']],
-      13: [['limitOnce']],
+      3: [['freezeOnce']],
+      4: [['limitOnce']],
+      9: [['limitOnce']],
     };
     const runs: RunIds[] = [];
     for (let number = 1; number <= size; number++) {
