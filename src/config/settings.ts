@@ -101,6 +101,16 @@ export const settings = {
     help: 'Whether a call that waits for a human returns at once (park) or stays open (hold).',
     change: 'proof',
   },
+  'sessions.workKeys': {
+    env: 'CHANTIER_WORK_KEYS',
+    default: 'PD-9999',
+    kind: text(
+      /^[A-Z][A-Z0-9]{0,15}-9{1,9}(,[A-Z][A-Z0-9]{0,15}-9{1,9}){0,19}$/,
+      'such as PD-9999 or PD-9999,SHOP-999999',
+    ),
+    help: 'Keys of your trackers that sessions may be named by, besides ours; the nines say how many digits (S-59, S-73).',
+    change: 'operator',
+  },
   'sessions.maxActive': {
     env: 'CHANTIER_MAX_ACTIVE',
     default: 5,

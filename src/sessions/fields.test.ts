@@ -17,6 +17,24 @@ it('accepts a complete set of valid fields (TC-NOM-10, S-57, S-59)', () => {
   expect(fields.escalationId('esc-1').ok).toBe(true);
 });
 
+it('takes the keys of other trackers where the setting names them, and never more digits than it says (S-73)', () => {
+  const trackers = 'PD-9999,SHOP-999999';
+  for (const key of ['PD-1', 'SHOP-123456', 'shop/12'])
+    expect(fields.workKey(key, trackers), key).toMatchObject({ ok: true });
+  for (const key of ['PD-12345', 'SHOP-1234567', 'OTHER-1', 'SHOP-', 'shop-1', 'SHOP-1\n', 'PD-1;rm'])
+    expect(fields.workKey(key, trackers), key).toMatchObject({ refusal: { code: expect.any(String) } });
+  expect(fields.workKey('SHOP-1')).toMatchObject({ ok: false });
+});
+
+eachStore((_dialect, open) => {
+  it('starts a session under such a key, and stops it by it (S-73)', async () => {
+    const world = sessionWorld((await open()).store, { settings: { workKeys: 'SHOP-999999' } });
+    await world.must('start', { workKey: 'SHOP-4711', projectCode: 'backend' });
+    expect(await world.must('stop', { workKey: 'SHOP-4711' })).toMatchObject({ state: 'ABORTED' });
+    expect(await world.run('start', { workKey: 'PD-1', projectCode: 'backend' })).toMatchObject({ ok: false });
+  });
+});
+
 it.each([
   ['TC-NEG-01', 'work_key', () => fields.workKey('PD-')],
   ['TC-NEG-02', 'work_key', () => fields.workKey('PD-12345')],

@@ -12,18 +12,21 @@ export const outgoingTypes = ['PO_RESPONSE', 'PAUSE', 'RESUME', 'STOP', 'DECISIO
 export type IncomingType = (typeof incomingTypes)[number];
 export type OutgoingType = (typeof outgoingTypes)[number];
 
-/** `PD-1` to `PD-9999`, an author's `<project>/<task>`, a reviewer's `pr-<n>/r<round>`, QA's `qa-<job>/r<round>` (S-59, S-73). */
-export const workKeyPattern =
-  /^(?:PD-[0-9]{1,4}|[a-z0-9][a-z0-9-]{2,62}[a-z0-9]\/[A-Za-z0-9][A-Za-z0-9_-]{0,63}|pr-[A-Za-z0-9-]{1,64}\/r[0-9]{1,3}|qa-[A-Za-z0-9-]{1,64}\/r[0-9]{1,3})$/;
+/** An author's `<project>/<task>`, a reviewer's `pr-<n>/r<round>`, QA's `qa-<job>/r<round>` (design section 7). */
+const ownWorkKey =
+  /^(?:[a-z0-9][a-z0-9-]{2,62}[a-z0-9]\/[A-Za-z0-9][A-Za-z0-9_-]{0,63}|pr-[A-Za-z0-9-]{1,64}\/r[0-9]{1,3}|qa-[A-Za-z0-9-]{1,64}\/r[0-9]{1,3})$/;
 
 const timestampPattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$/;
 const escalationIdPattern = /^[a-z0-9-]{1,64}$/;
 
 /** One validator for each field (S-57, S7.1): the value as used (texts in NFC), or a refusal that names field and fault. */
 export const fields = {
-  workKey: (value: unknown): Result<string> =>
+  /** Ours, or one of a tracker: `PD-9999` stands for `PD-` and 1 to 4 digits (S-59, S-73). */
+  workKey: (value: unknown, trackers = 'PD-9999'): Result<string> =>
     check('work_key', value, (text) =>
-      workKeyPattern.test(text) ? undefined : 'is not a work key, for example PD-42',
+      ownWorkKey.test(text) || isTrackerKey(text, trackers)
+        ? undefined
+        : `is not a work key, for example ${trackers.split(',')[0]?.replace(/9+$/, '42')}`,
     ),
   projectCode: (value: unknown, known: (code: string) => boolean): Result<string> =>
     check('project_code', value, (text) => (known(text) ? undefined : 'is not a known project')),
@@ -70,6 +73,14 @@ function check(field: string, value: unknown, faultOf: (text: string) => string 
 
 function invalid(field: string, fault: string): Result<never> {
   return refuse('invalid', `${field}_invalid`, `Rejected: ${field} ${fault}.`, { field });
+}
+
+function isTrackerKey(text: string, trackers: string): boolean {
+  const [, prefix, digits] = /^([A-Z][A-Z0-9]*)-([0-9]+)$/.exec(text) ?? [];
+  return trackers.split(',').some((form) => {
+    const [known, nines] = form.split('-');
+    return known === prefix && digits !== undefined && digits.length <= (nines?.length ?? 0);
+  });
 }
 
 function isRealInstant(text: string): boolean {

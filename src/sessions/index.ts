@@ -26,7 +26,7 @@ export type {
 export { agentProfiles, driverFor, findAgentProfile, interactiveCommand, profileForCommand } from './drivers/index.ts';
 export { endSession } from './end-session.ts';
 export { evidenceOf } from './evidence.ts';
-export { fields, workKeyPattern } from './fields.ts';
+export { fields } from './fields.ts';
 export { budgetReason, pauseForBudget } from './hold-turn.ts';
 export type { OutwardNames } from './outward-names.ts';
 export { outwardNames } from './outward-names.ts';

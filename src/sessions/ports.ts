@@ -107,6 +107,8 @@ export interface SessionPorts {
 
 /** Numbers of the sessions part; read anew for each use, so that a change applies at once. All times in ms. */
 export interface SessionSettings {
+  /** Keys of trackers that are work keys too, as `fields.workKey` takes them. Default `PD-9999` (S-73). */
+  workKeys: string;
   /** Authors' non-terminal sessions at most (S-19). Default 5, 1–64. */
   maxActive: number;
   /** Reviewers' and QA's sessions at most. Default 2. */
@@ -138,6 +140,7 @@ export interface SessionSettings {
 
 /** The defaults of `SessionSettings`. */
 export const defaultSessionSettings: SessionSettings = {
+  workKeys: 'PD-9999',
   maxActive: 5,
   maxReviewers: 2,
   quotaCounts: 'active',

@@ -5,6 +5,7 @@ import { defaultSessionSettings, type SessionSettings } from '../../sessions/ind
 export function sessionSettings(config: Config): SessionSettings {
   return {
     ...defaultSessionSettings,
+    workKeys: config.get('sessions.workKeys'),
     maxActive: config.get('sessions.maxActive'),
     maxReviewers: config.get('review.maxReviewers'),
     quotaCounts: config.get('sessions.quotaCounts') as SessionSettings['quotaCounts'],

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { reviewWorld } from '../../review/testing.ts';
-import { workKeyPattern } from '../../sessions/index.ts';
+import { fields } from '../../sessions/index.ts';
 import type { Schema } from '../../store/index.ts';
 import { eachStore } from '../../store/testing.ts';
 import { reviewWorkKey } from './review-work-key.ts';
@@ -27,7 +27,7 @@ eachStore((_dialect, open) => {
     expect(keys[0]).toBe('pr-1/r2');
     expect(keys[1]).toMatch(/^pr-shop-[A-Za-z0-9]{8}-1\/r2$/);
     expect(keys[2]).toBe('pr-na-ve-repo-1/r2');
-    for (const key of keys) expect(key).toMatch(workKeyPattern);
+    for (const key of keys) expect(fields.workKey(key)).toMatchObject({ ok: true });
     expect(new Set(keys).size).toBe(keys.length);
   });
 });

@@ -108,7 +108,7 @@ async function consultStatus(
   caller: Caller,
   workKey: unknown,
 ): Promise<Result<CommandAnswer>> {
-  const wanted = optionalWorkKey(workKey);
+  const wanted = optionalWorkKey(ctx, workKey);
   if (!wanted.ok) return wanted;
   const peers = await broker.listPeers();
   const sessions = await readStatus(ctx.store.read, wanted.value === undefined ? {} : { workKey: wanted.value });
@@ -133,7 +133,7 @@ async function consultStatus(
 }
 
 async function consultEscalations(ctx: SessionContext, workKey: unknown): Promise<Result<CommandAnswer>> {
-  const wanted = optionalWorkKey(workKey);
+  const wanted = optionalWorkKey(ctx, workKey);
   if (!wanted.ok) return wanted;
   const escalations = await listEscalations(
     ctx.store.read,
@@ -142,8 +142,8 @@ async function consultEscalations(ctx: SessionContext, workKey: unknown): Promis
   return ok({ kind: 'escalations', escalations });
 }
 
-function optionalWorkKey(workKey: unknown): Result<string | undefined> {
-  return workKey === undefined || workKey === null ? ok(undefined) : fields.workKey(workKey);
+function optionalWorkKey(ctx: SessionContext, workKey: unknown): Result<string | undefined> {
+  return workKey === undefined || workKey === null ? ok(undefined) : fields.workKey(workKey, ctx.settings().workKeys);
 }
 
 /** The rejection log, in a transaction of its own because the command's was rolled back (S7.4, S-56, S-57). */

@@ -28,7 +28,7 @@ export async function pauseSession(
 ): Promise<Result<Keyed<CommandResult>>> {
   const keyed = keyedRequest(ctx, caller, 'pause', request.key, { work_key: request.workKey, reason: request.reason });
   return inContractualOrder(tx, caller, keyed, {
-    format: () => formatOf(request),
+    format: () => formatOf(ctx, request),
     missing: noSession,
     async apply(session) {
       if (session.state !== 'RUNNING') return wrongState(session, 'pause', 'RUNNING');
@@ -59,7 +59,7 @@ export async function resumeSession(
 ): Promise<Result<Keyed<CommandResult>>> {
   const keyed = keyedRequest(ctx, caller, 'resume', request.key, { work_key: request.workKey });
   return inContractualOrder(tx, caller, keyed, {
-    format: () => fields.workKey(request.workKey),
+    format: () => fields.workKey(request.workKey, ctx.settings().workKeys),
     missing: noSession,
     async apply(session) {
       if (session.state !== 'PAUSED') return wrongState(session, 'resume', 'PAUSED');
@@ -118,8 +118,8 @@ function humanAtTheWheel(session: SessionRow): Refused {
   );
 }
 
-function formatOf(request: PauseRequest): Result<string> {
-  const workKey = fields.workKey(request.workKey);
+function formatOf(ctx: SessionContext, request: PauseRequest): Result<string> {
+  const workKey = fields.workKey(request.workKey, ctx.settings().workKeys);
   if (!workKey.ok) return workKey;
   if (request.reason !== undefined && request.reason !== null) {
     const reason = fields.reason(request.reason);

@@ -32,7 +32,7 @@ export async function respond(
   const keyed = keyedRequest(ctx, caller, 'respond', request.key, { work_key: request.workKey, text: request.text });
   return inContractualOrder(tx, caller, keyed, {
     format() {
-      const workKey = fields.workKey(request.workKey);
+      const workKey = fields.workKey(request.workKey, ctx.settings().workKeys);
       if (!workKey.ok) return workKey;
       const text = fields.answerText(request.text);
       return text.ok ? workKey : text;

@@ -51,7 +51,7 @@ export async function startSession(
     await emitReplay(tx, caller, keyed, known.value);
     return { ok: true, value: { value: known.value, replayed: true } };
   }
-  const workKey = fields.workKey(request.workKey);
+  const workKey = fields.workKey(request.workKey, ctx.settings().workKeys);
   if (!workKey.ok) return workKey;
   const isKnown = typeof request.projectCode === 'string' && (await ctx.ports.knowsProject(tx, request.projectCode));
   const projectCode = fields.projectCode(request.projectCode, () => isKnown);

@@ -18,7 +18,7 @@ export async function stopSession(
   const keyed = keyedRequest(ctx, caller, 'stop', request.key, { work_key: request.workKey, reason: request.reason });
   return inContractualOrder(tx, caller, keyed, {
     format() {
-      const workKey = fields.workKey(request.workKey);
+      const workKey = fields.workKey(request.workKey, ctx.settings().workKeys);
       if (!workKey.ok || request.reason === undefined || request.reason === null) return workKey;
       const reason = fields.reason(request.reason);
       return reason.ok ? workKey : reason;
