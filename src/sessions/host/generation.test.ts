@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -136,6 +136,22 @@ test('a folder without identities is START_FAILED after 5 s, and what comes late
   const refused = await opened.append('{}');
   expect(isRefused(refused) && refused.refusal.code).toBe('generation_stopping');
   await opened.close();
+});
+
+test('whoever reads a generation that is just being launched never ends it, however its clock stands (decision 2)', async () => {
+  const folder = join(world.folder, 'read', '1');
+  mkdirSync(folder, { recursive: true });
+  const files = { birth: join(folder, 'birth.json'), stop: join(folder, 'stop') };
+  const startedAtMs = Date.parse('2026-01-01T00:00:00Z') - 3_600_000;
+  writeFileSync(files.birth, JSON.stringify({ version: 1, run: 's/1', startedAtMs }));
+  const reader = mustOk(await openGeneration(folder));
+  expect(reader.look()).toEqual({ phase: 'launching' });
+  expect(existsSync(files.stop)).toBe(false);
+  const judge = mustOk(await openGeneration(folder, { clock: manualClock(startedAtMs + 6_000) }));
+  expect(judge.look()).toMatchObject({ phase: 'start-failed' });
+  expect(existsSync(files.stop)).toBe(true);
+  await reader.close();
+  await judge.close();
 });
 
 test('opening for reading changes nothing: only the writer completes a torn frame', async () => {

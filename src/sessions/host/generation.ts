@@ -37,7 +37,8 @@ export type GenerationState =
 
 /**
  * Opens the folder of a generation that this or an earlier server started; refuses when there is none. Opening changes
- * nothing: any number of readers may look at a generation that a driver of this server holds.
+ * nothing: any number of readers may look at a generation that a driver of this server holds. Whoever judges it passes the
+ * clock by which it was started; a reader passes none, and never calls a start overdue, since that would end it.
  */
 export async function openGeneration(folder: string, options: { clock?: Clock } = {}): Promise<Result<Generation>> {
   const files = filesOf(folder);
@@ -55,7 +56,7 @@ export async function openGeneration(folder: string, options: { clock?: Clock } 
     );
   // A server killed right after it made the folder leaves it without files; it will be START_FAILED like any that stays so.
   for (const path of [files.inbox, files.journal]) await writeFile(path, '', { flag: 'a', mode: 0o600 });
-  return ok(new Generation(files, birth, options.clock ?? systemClock));
+  return ok(new Generation(files, birth, options.clock ?? systemClock, options.clock !== undefined));
 }
 
 /** One process start of one session: its two append-only files, its processes and its end. Used by one server at a time. */
@@ -65,6 +66,7 @@ export class Generation {
   readonly run: string;
   readonly startedAtMs: number;
   readonly #clock: Clock;
+  readonly #mayJudge: boolean;
   /** How old it was when it was opened (ms); what is added is measured, so that no clock that is set ages it. */
   readonly #ageAtOpenMs: number;
   readonly #openedAt: number;
@@ -76,7 +78,8 @@ export class Generation {
   #record: ProcessRecord | undefined;
   readonly #freed: FreedRanges;
 
-  constructor(files: GenerationFiles, birth: BirthRecord, clock: Clock) {
+  constructor(files: GenerationFiles, birth: BirthRecord, clock: Clock, mayJudge: boolean) {
+    this.#mayJudge = mayJudge;
     this.files = files;
     this.run = birth.run;
     this.#freed = new FreedRanges(files.freed);
@@ -243,7 +246,7 @@ export class Generation {
 
   #readLaunch(): GenerationState {
     const ageMs = this.#ageAtOpenMs + this.#clock.monotonic() - this.#openedAt;
-    if (ageMs < launchLimitMs) return { phase: 'launching' };
+    if (ageMs < launchLimitMs || !this.#mayJudge) return { phase: 'launching' };
     // The wrapper looks at the latch after it wrote the identities, we look for them after we set it: one of us sees the other.
     this.setLatch();
     const record = this.record();
