@@ -46,6 +46,7 @@ export {
   summaryChange,
   waitQuery,
 } from './agent-side.ts';
+export { type DecisionFact, decisionFacts } from './decision-facts.ts';
 export type { DecisionView, SettledView, VerdictRequest } from './decisions.ts';
 export { decisionQuery, decisionView, proofClass, settledView, verdictRequest } from './decisions.ts';
 export type { Page, PageQuery } from './fields.ts';
