@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
-import { useEffect } from 'react';
+import { Fragment, useEffect } from 'react';
 
-import type { DecisionView, DiffView, PullRequestView } from '../../src/wire/index.ts';
+import { decisionFacts, type DecisionView, type DiffView, type PullRequestView } from '../../src/wire/index.ts';
 import { get } from '../api.ts';
 import { Diff } from '../parts/diff.tsx';
 
@@ -140,23 +140,16 @@ function effectOf(detail: Detail): string | undefined {
   return typeof text === 'string' ? text : undefined;
 }
 
-/** The rest of a decision's detail, one line each. */
+/** The rest of a decision's detail, in words. */
 function Facts({ detail }: { detail: Detail }) {
-  const entries = Object.entries(detail).filter(([, value]) => value !== null && value !== undefined && value !== '');
   return (
     <dl className="facts">
-      {entries.map(([key, value]) => (
-        <Fact key={key} name={key} value={value} />
+      {decisionFacts(detail).map(({ name, text }) => (
+        <Fragment key={name}>
+          <dt>{name}</dt>
+          <dd>{text.includes('\n') ? <pre tabIndex={0}>{text}</pre> : text}</dd>
+        </Fragment>
       ))}
     </dl>
-  );
-}
-
-function Fact({ name, value }: { name: string; value: unknown }) {
-  return (
-    <>
-      <dt>{name.replaceAll('_', ' ')}</dt>
-      <dd>{typeof value === 'object' ? <code>{JSON.stringify(value)}</code> : String(value)}</dd>
-    </>
   );
 }

@@ -17,14 +17,21 @@ const names: Record<string, string> = {
   attempts_exhausted: 'gave up',
   base_conflict: 'conflict',
   dead_letter: 'undelivered',
+  provider_limit: 'provider limit',
+};
+
+/** What yes and no do, where that is more than yes and no. */
+const labels: Readonly<Record<string, { approve: string; refuse: string }>> = {
+  landing: { approve: 'Land', refuse: 'Refuse' },
+  nothing_delivered: { approve: 'Take it as done', refuse: 'Try again' },
+  attempts_exhausted: { approve: 'Try again', refuse: 'Cancel the task' },
+  dead_letter: { approve: 'Try again', refuse: 'Drop it' },
 };
 
 /** What a note does, where it does more than stand in the record. */
 const notes: Readonly<Record<string, string>> = {
   landing: 'Note: with it, a refusal goes back to the author; without it the change is held',
   human_review: 'Note: with it, a refusal goes back to the author; without it the change is given up',
-  nothing_delivered: 'Note (optional); approve = taken as done, refuse = try again',
-  attempts_exhausted: 'Note (optional); approve = try again, refuse = cancel the task',
 };
 
 /** One open question to the human, with what is needed to decide it and the ways to settle it. */
@@ -51,13 +58,13 @@ export function DecisionCard({ decision, mayDecide }: { decision: DecisionView; 
   return (
     <article className="card" aria-labelledby={`decision-${decision.id}`}>
       <p>
-        <span className="tag">{names[decision.kind] ?? decision.kind}</span>
+        <span className="tag">{names[decision.kind] ?? decision.kind.replaceAll('_', ' ')}</span>
         <span className="tag">{decision.id}</span>
         <span className="muted">
           <Ago at={decision.createdAt} /> ago{decision.count > 1 && `, asked ${decision.count} times`}
         </span>
       </p>
-      <h3 id={`decision-${decision.id}`}>{decision.title}</h3>
+      <h3 id={`decision-${decision.id}`}>{headOf(decision)}</h3>
       <DecisionBody decision={decision} onSeen={setSeen} />
       <label htmlFor={`text-${decision.id}`}>{isAnswer ? 'Answer' : (notes[decision.kind] ?? 'Note (optional)')}</label>
       <textarea
@@ -91,12 +98,12 @@ export function DecisionCard({ decision, mayDecide }: { decision: DecisionView; 
         )}
         {decision.verdicts.includes('approve') && (
           <button className="primary" disabled={!mayApprove} onClick={() => settle.mutate(verdict('approve'))}>
-            {decision.kind === 'landing' ? 'Land' : 'Approve'}
+            {labels[decision.kind]?.approve ?? 'Approve'}
           </button>
         )}
         {decision.verdicts.includes('refuse') && (
           <button className="danger" disabled={!isReady} onClick={() => settle.mutate(verdict('refuse'))}>
-            Refuse
+            {labels[decision.kind]?.refuse ?? 'Refuse'}
           </button>
         )}
         {settle.error && (
@@ -107,4 +114,11 @@ export function DecisionCard({ decision, mayDecide }: { decision: DecisionView; 
       </footer>
     </article>
   );
+}
+
+/** Who asks stands above a question, which is shown whole below; every other decision has a title of its own. */
+function headOf({ kind, title, detail }: DecisionView): string {
+  const { agent, work_key: workKey } = (detail ?? {}) as { agent?: unknown; work_key?: unknown };
+  if (kind !== 'escalation_answer' || typeof agent !== 'string') return title;
+  return `${agent} asks${typeof workKey === 'string' ? ` in ${workKey}` : ''}`;
 }

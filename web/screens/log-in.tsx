@@ -32,9 +32,13 @@ export function LogIn({ onDone }: { onDone: () => void }) {
       <form className="card" onSubmit={(event) => void submit(event)}>
         <h1>{secret ? 'Choose the operator’s passphrase' : 'Chantier'}</h1>
         <p className="muted">
-          {secret
-            ? 'It proves that a human decides. Agents never see it.'
-            : 'Log in to decide. The passphrase was chosen at `chantier init`.'}
+          {secret ? (
+            'It proves that a human decides. Agents never see it.'
+          ) : (
+            <>
+              Log in to decide. The passphrase was chosen at <code>chantier init</code>.
+            </>
+          )}
         </p>
         <label htmlFor="name">Name</label>
         <input id="name" name="name" defaultValue="operator" autoComplete="username" required />
