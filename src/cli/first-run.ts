@@ -1,4 +1,4 @@
-import type { FirstRunLink, UserView, WhoamiView } from '../wire/index.ts';
+import { type FirstRunLink, passphrase as isLongEnough, type UserView, type WhoamiView } from '../wire/index.ts';
 import type { CliContext, CommonOptions } from './context.ts';
 import { failWith } from './outcome.ts';
 import { askPassphrase } from './passphrase.ts';
@@ -18,11 +18,18 @@ export async function ensureOperator(context: CliContext, options: CommonOptions
       'There is no operator yet and no terminal to ask at. Run: chantier init --passphrase-fd 3 --phase 3 3< FILE',
     );
   }
-  const question = 'No operator yet. New passphrase (empty: set it in the browser): ';
+  const question = 'No operator yet. New passphrase, at least 8 characters (empty: set it in the browser): ';
   const passphrase = await context.passphrase(options, question);
   if (passphrase === '') throw await linkInstead(context);
+  if (!isLongEnough.safeParse(passphrase).success) {
+    throw failWith(
+      'invalid',
+      'passphrase_too_short',
+      'A passphrase has 8 to 1024 characters; nothing was set. Run it again.',
+    );
+  }
   if (options.passphraseFd === undefined && (await askPassphrase('Once more: ', context.io.err)) !== passphrase) {
-    throw failWith('invalid', 'passphrases_differ', 'The two were not the same; nothing was set.');
+    throw failWith('invalid', 'passphrases_differ', 'The two were not the same; nothing was set. Run it again.');
   }
   const body = { name: options.operator ?? 'operator', passphrase };
   await context.client().send<UserView>('POST', '/api/first-run', { body });

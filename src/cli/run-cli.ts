@@ -41,7 +41,7 @@ async function addVerbs(program: Command, argv: readonly string[], context: CliC
     throw new CommandFailure(2, {
       code: 'unknown_command',
       kind: 'invalid',
-      detail: `${unknownCommand}\nOther verbs: chantier --help`,
+      detail: `${unknownCommand}\n${meantBy(word)}Other verbs: chantier --help`,
     });
   }
   let group = '';
@@ -55,6 +55,15 @@ async function addVerbs(program: Command, argv: readonly string[], context: CliC
     (await entry.load()).define(command, context);
     addCommonOptions(command);
   }
+}
+
+/** Names the verb that a mistyped word begins like, or holds the same letters as. */
+function meantBy(word: string): string {
+  const sorted = (text: string) => [...text].sort().join('');
+  const near = Object.keys(commands).filter(
+    (name) => sorted(name) === sorted(word) || (word.length > 2 && (name.startsWith(word) || word.startsWith(name))),
+  );
+  return near.length === 0 ? '' : `Did you mean: ${near.map((name) => `chantier ${name}`).join(', ')}?\n`;
 }
 
 /** A program with nothing of its own but help and version; errors come as exceptions. */

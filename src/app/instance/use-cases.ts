@@ -99,7 +99,7 @@ async function setUp(
     .execute();
   const sandbox = sandboxView(ctx.barrier);
   const next = [
-    ...(agents.length === 0 ? ['Add an agent: `chantier agent add`.'] : []),
+    ...(agents.length === 0 ? ['No agent yet: `chantier agent add`.'] : []),
     ...(sandbox.holds ? [] : [sandbox.message]),
     ...(request.sandbox !== undefined && request.sandbox !== 'auto'
       ? ['The sandbox setting holds from the next start on.']

@@ -153,8 +153,9 @@ async function withRepository(
 }
 
 async function whyNot(ctx: AppContext, repository: Repository, pullRequest: PullRequest): Promise<string> {
+  if (pullRequest.state === 'merged') return `Pull request ${pullRequest.number} has landed already.`;
   const facts = await readLandingFacts(ctx.store.read, pullRequest, await rulesOf(ctx, repository));
   const blocker = landingBlockers(facts)[0];
   const view = await pullRequestView(ctx, pullRequest);
-  return `Pull request ${pullRequest.number} does not land yet: it waits for ${view.waitsFor ?? blocker?.message ?? 'nothing; it has landed'}.`;
+  return `Pull request ${pullRequest.number} does not land yet: it waits for ${view.waitsFor ?? blocker?.message ?? 'its candidate'}.`;
 }

@@ -54,7 +54,8 @@ export async function runRequest(ctx: AppContext, caller: Caller, request: RunRe
     notIncluded: request.withChanges ? [] : [...new Set([...staged, ...unstaged, ...untracked])],
     // With something trusted the work goes on under that; the question about the newer configuration waits by itself.
     waitsFor: settled.value.repository.isTrusted ? null : (settled.value.decisionId ?? null),
-    warnings,
+    // Whoever says `run` gives no token estimate, so that one was made is no news.
+    warnings: warnings.filter((warning) => !warning.includes('has no token estimate')),
   });
 }
 

@@ -31,14 +31,14 @@ export function define(command: Command, context: CliContext): void {
     const given = options as InitOptions;
     const { created } = await ensureOperator(context, given);
     const detection = await detect(context, path);
-    if (detection) context.io.err(`${describeDetection(detection)}\n`);
     const file = options.write === true && detection ? await writeRepositoryFile(detection) : undefined;
     const setup = { ...(await settingsOf(context, given, created)), ...agentsOf(detection) };
     const view = await context.decide<InitView>('PUT', '/api/instance/setup', setup, { ...given, fresh: true });
+    if (detection) context.io.err(`${describeDetection(detection)}\n`);
     const repository = detection && (await registerIfWanted(context, detection, path !== undefined, given));
     const lines = [
       `${created ? 'The operator is set. ' : ''}Phase ${view.phase}. ${view.sandbox.message}`,
-      view.agents.length > 0 ? `Agents: ${view.agents.join(', ')}.` : 'No agent yet: "chantier agent add".',
+      ...(view.agents.length > 0 ? [`Agents: ${view.agents.join(', ')}.`] : []),
       ...(repository ? [`Repository ${repository.name} (${repository.mode}).`] : []),
       ...(file === undefined ? [] : [`Wrote ${file}; it holds once it is committed on the base.`]),
       ...view.next,

@@ -23,6 +23,7 @@ function exitCodeOf({ state }: LandingView): number {
 }
 
 function textOf(landing: LandingView): string {
+  const checkout = landing.checkout?.message ?? '';
   return [
     oneLine(landing.message, 300),
     ...landing.checks.map((check) => `check ${oneLine(check.name)}: ${check.status}`),
@@ -30,7 +31,7 @@ function textOf(landing: LandingView): string {
     ...(landing.checkout === null
       ? []
       : [
-          oneLine(landing.checkout.message, 300),
+          ...(landing.message.includes(checkout) ? [] : [oneLine(checkout, 300)]),
           ...(landing.checkout.command === null ? [] : [`  ${landing.checkout.command}`]),
         ]),
     ...landing.commands.map((command) => `  ${command}`),

@@ -28,8 +28,14 @@ export function define(command: Command, context: CliContext): void {
     const isWhole = options.follow || options.all || (begin.since !== undefined && !options.json);
     if (isWhole) return followTranscript(context, path, query, first, options);
     const text = new TranscriptText();
-    return { json: first, text: text.add(first.entries) + text.end() };
+    return { json: first, text: text.add(first.entries) + text.end() || emptyText(first) };
   });
+}
+
+function emptyText({ sessionEnded }: TranscriptPage): string {
+  return sessionEnded
+    ? 'It ended and said nothing. What it wrote to its error output stands in its decision: "chantier pending", then "chantier pending ID".'
+    : 'It has said nothing yet; --follow waits for it.';
 }
 
 function beginOf(options: Record<string, unknown>): Record<string, string | number | undefined> {

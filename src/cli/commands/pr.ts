@@ -30,7 +30,9 @@ export function define(command: Command, context: CliContext): void {
       json: page,
       text:
         rows.length === 0
-          ? 'No pull request.'
+          ? options.all || state !== undefined
+            ? 'No pull request.'
+            : 'No open pull request; --all shows those that landed or were closed.'
           : table(['PR', 'STATE', 'RISK', 'AUTHOR', 'ROUND', 'TITLE', 'WAITS FOR'], rows),
     };
   });

@@ -8,14 +8,22 @@ export function define(command: Command, context: CliContext): void {
   command.argument('[session]', 'Work key or id of a session');
   context.action(command, async ({ args }) => {
     const status = await context.get<StatusView>('/api/status', { session: args[0] });
-    return { json: status, text: textOf(status) };
+    const console = await consoleOf(context);
+    return { json: status, text: textOf(status, console) };
   });
 }
 
-function textOf(status: StatusView): string {
+/** Where the console of the server of this home is; a server named by `CHANTIER_URL` is known to whoever named it. */
+async function consoleOf({ io, paths }: CliContext): Promise<string | undefined> {
+  if (io.env.CHANTIER_URL) return undefined;
+  const { readRunningServer } = await import('../../store/index.ts');
+  return readRunningServer(paths)?.address;
+}
+
+function textOf(status: StatusView, console: string | undefined): string {
   const { quota } = status;
   const lines = [
-    `Chantier ${status.version} · phase ${status.phase} · broker ${status.broker}${status.halted ? ' · HALTED by "stop --all"' : ''}`,
+    `Chantier ${status.version} · phase ${status.phase} · broker ${status.broker}${console === undefined ? '' : ` · console ${console}`}${status.halted ? ' · HALTED by "stop --all"' : ''}`,
     status.sandbox.holds ? `Sandbox ${status.sandbox.driver}: holds.` : `WARNING ${status.sandbox.message}`,
     `${quota.active}/${quota.max} sessions, ${quota.reviewers}/${quota.maxReviewers} reviewers · ${counted(status.readyTasks, 'ready task')} · ${counted(status.openDecisions, 'open decision')}${status.openDecisions > 0 ? ' ("chantier pending")' : ''}`,
   ];

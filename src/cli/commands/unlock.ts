@@ -4,6 +4,7 @@ import type { UnlockView } from '../../wire/index.ts';
 import { refuseInsideAgent } from '../autostart.ts';
 import type { CliContext } from '../context.ts';
 import { withProof } from '../options.ts';
+import { shortTime } from '../show.ts';
 import { removeUnlock, unlockFileOf, writeUnlock } from '../unlock-file.ts';
 
 export function define(command: Command, context: CliContext): void {
@@ -15,7 +16,7 @@ export function define(command: Command, context: CliContext): void {
     if (options.end) {
       removeUnlock(file);
       const ended = await context.client().send<{ ended: number }>('DELETE', '/api/unlocks', { body: {} });
-      return { json: ended, text: 'Every terminal is closed.' };
+      return { json: ended, text: 'Closed: decisions ask for the passphrase again.' };
     }
     const body = {
       passphrase: await context.passphrase(options),
@@ -27,7 +28,9 @@ export function define(command: Command, context: CliContext): void {
     const json = { expiresAt: view.expiresAt, idleMs: view.idleMs };
     return {
       json,
-      text: `This terminal decides until ${view.expiresAt}, or until it was idle for ${view.idleMs / 60_000} min.`,
+      text:
+        `Decisions ask for no passphrase until ${shortTime(view.expiresAt)}, or until none was made for ${view.idleMs / 60_000} min, ` +
+        'in every terminal of yours. "chantier unlock --end" closes it.',
     };
   });
 }
