@@ -27,7 +27,7 @@ async function runHanging(name: string, then: readonly Step[] = []) {
 }
 
 async function logOf(session: SessionFacts): Promise<string> {
-  return JSON.stringify(await crew.get(`/api/sessions/${session.id}/log?limit=1000`));
+  return JSON.stringify(await crew.get(`/api/sessions/${session.id}/transcript?limit=1000&raw=true`));
 }
 
 function rescued(repositoryId: string): string {

@@ -58,7 +58,7 @@ describe('deaths in the main job (design 5 and 7, S-40 to S-48)', () => {
     );
     const session = await crew.session(run, (one) => one.state === 'RUNNING');
     await crew.until('the half to be there', async () => {
-      const page = await crew.get(`/api/sessions/${session.id}/log`);
+      const page = await crew.get(`/api/sessions/${session.id}/transcript?raw=true`);
       return JSON.stringify(page).includes('now I hang');
     });
     const events = await watchEvents(crew.home);
@@ -101,7 +101,7 @@ describe('nothing torn, nothing twice (S-32, design 6 and 7)', () => {
       const after = await crew.get(`/api/decisions/${question.id}`);
       if (after.state === 'open') await crew.settle(question.id, { verdict: 'respond', text });
       const said = await crew.until('the count', async () => {
-        const log = await crew.get(`/api/sessions/${session.id}/log?limit=1000`);
+        const log = await crew.get(`/api/sessions/${session.id}/transcript?limit=1000&raw=true`);
         return /answers\W+(\d+)\W+tornLines\W+(\d+)\W+length\W+(\d+)/.exec(JSON.stringify(log)) ?? undefined;
       });
       expect(said.slice(1)).toEqual(['1', '0', '4000']);

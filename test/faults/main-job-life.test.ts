@@ -31,7 +31,7 @@ async function authors(run: { task: { id: string } }): Promise<SessionFacts[]> {
 }
 
 async function logOf(session: SessionFacts): Promise<string> {
-  return JSON.stringify(await crew.get(`/api/sessions/${session.id}/log?limit=1000`));
+  return JSON.stringify(await crew.get(`/api/sessions/${session.id}/transcript?limit=1000&raw=true`));
 }
 
 describe('the life of an author (design 7)', () => {
@@ -260,7 +260,7 @@ describe('undo (design 6)', () => {
   test('a revert does not go past review and human: it lands as a change of its own and the task is open again', async () => {
     const repository = makeRepository('revert');
     const before = git(repository, 'rev-parse', 'main^{tree}');
-    const run = await crew.run(repository, crew.request('Be undone', [['sayHeard'], ...greet('hello undone\n')]));
+    const run = await crew.run(repository, crew.request('Be undone', greet('hello undone\n'), [['sayHeard']]));
     const landing = await crew.land(run);
     const first = await crew.session(run);
     const reverted = await crew.send(

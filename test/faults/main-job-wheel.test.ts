@@ -28,7 +28,9 @@ async function runHanging(name: string) {
 }
 
 async function logOf(session: SessionFacts, generation = 1): Promise<string> {
-  return JSON.stringify(await crew.get(`/api/sessions/${session.id}/log?limit=1000&generation=${generation}`));
+  return JSON.stringify(
+    await crew.get(`/api/sessions/${session.id}/transcript?limit=1000&raw=true&generation=${generation}`),
+  );
 }
 
 function subjects(session: SessionFacts): string[] {
