@@ -92,6 +92,8 @@ export function createInstance(settings: NodeJS.ProcessEnv = {}, options: Server
     CHANTIER_HOME: home,
     CHANTIER_PORT: '0',
     CHANTIER_AUTOSTART: 'false',
+    // Tests of a short disk set their own.
+    CHANTIER_DISK_MIN_FREE: '0B',
     // Whatever else runs beside the tests.
     CHANTIER_PRESSURE_MEMORY: '100',
     CHANTIER_PRESSURE_IO: '100',
