@@ -20,7 +20,6 @@ export {
   newSecret,
   proofFor,
   proofTtlMs,
-  readOperatorToken,
   requireProof,
   unlockIdleMs,
   unlockTtlMs,

@@ -1,19 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  fstatSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
-import { dirname, join } from 'node:path';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 
 import type { InstancePaths } from '../../config/index.ts';
 import { Fault } from '../../kernel/index.ts';
+import { readSecretFile, writeSecretFile } from '../access/index.ts';
 import { tokenPattern } from './telegram/bot-api.ts';
 import type { WebhookAccess } from './webhook.ts';
 
@@ -64,40 +55,18 @@ function parseWebhook(text: string | undefined): WebhookAccess | undefined {
 }
 
 function readSecret(file: string): string | undefined {
-  let fd: number;
-  try {
-    fd = openSync(file, 'r');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
-  try {
-    const mode = fstatSync(fd).mode & 0o777;
-    if ((mode & 0o077) !== 0)
-      throw new Fault(
+  const text = readSecretFile(
+    file,
+    (mode) =>
+      new Fault(
         'secret_exposed',
-        `Others can read ${file} (mode ${mode.toString(8)}): remove it, take a new token, and set it again with "chantier notify".`,
-      );
-    return readFileSync(fd, 'utf8').trim() || undefined;
-  } finally {
-    closeSync(fd);
-  }
+        `Others can read ${file} (mode ${mode}): remove it, take a new token, and set it again with "chantier notify".`,
+      ),
+  );
+  return text || undefined;
 }
 
 function writeSecret(file: string, text: string | undefined): void {
-  if (text === undefined) {
-    rmSync(file, { force: true });
-    return;
-  }
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  const temporary = `${file}.${process.pid}.new`;
-  rmSync(temporary, { force: true });
-  const fd = openSync(temporary, 'wx', 0o600);
-  try {
-    writeSync(fd, `${text}\n`);
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
-  renameSync(temporary, file);
+  if (text === undefined) rmSync(file, { force: true });
+  else writeSecretFile(file, text);
 }
