@@ -28,7 +28,7 @@ export { storePlanWindow } from './plan-window.ts';
 export type { PriceBook } from './prices.ts';
 export { builtInPrices, readPriceFile } from './prices.ts';
 export type { Spending, SpendingFilter } from './read-spending.ts';
-export { nothingSpent, readSpending, readSpendingOfSessions } from './read-spending.ts';
+export { nothingSpent, readSpending, readSpendingOfSessions, sumUsage } from './read-spending.ts';
 export type { UsageReading } from './reading.ts';
 export { cleanCount } from './reading.ts';
 export type { TurnNeed } from './reservations.ts';

@@ -25,6 +25,21 @@ export interface SpendingFilter {
   change?: { pullRequestId: string; taskId: string | null };
 }
 
+/** The query that sums usage, a row for each source of the money. */
+export function sumUsage(db: Db) {
+  return db
+    .selectFrom('usage_entry')
+    .select((eb) => [
+      'cost_source',
+      eb.fn.sum('input_tokens').as('input'),
+      eb.fn.sum('output_tokens').as('output'),
+      eb.fn.sum('cached_tokens').as('cached'),
+      eb.fn.sum('guessed_tokens').as('guessed'),
+      eb.fn.sum('cost_micros').as('micros'),
+    ])
+    .groupBy('cost_source');
+}
+
 /** Sums what the filter names. */
 export async function readSpending(db: Db, filter: SpendingFilter): Promise<Spending> {
   const [sum] = await sumBy(db, filter);
@@ -53,17 +68,7 @@ async function sumBy(
   filter: SpendingFilter,
   sessions?: readonly string[],
 ): Promise<{ key: string; spending: Spending }[]> {
-  let query = db
-    .selectFrom('usage_entry')
-    .select((eb) => [
-      'cost_source',
-      eb.fn.sum('input_tokens').as('input'),
-      eb.fn.sum('output_tokens').as('output'),
-      eb.fn.sum('cached_tokens').as('cached'),
-      eb.fn.sum('guessed_tokens').as('guessed'),
-      eb.fn.sum('cost_micros').as('micros'),
-    ])
-    .groupBy('cost_source');
+  let query = sumUsage(db);
   if (sessions) query = query.where('session_id', 'in', sessions);
   if (filter.sessionId !== undefined) query = query.where('session_id', '=', filter.sessionId);
   if (filter.taskId !== undefined) query = query.where('task_id', '=', filter.taskId);

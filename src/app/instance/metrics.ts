@@ -1,3 +1,4 @@
+import { sumUsage } from '../../spending/index.ts';
 import type { InstanceUseCases } from '../app.ts';
 import type { AppContext } from '../context.ts';
 
@@ -25,18 +26,7 @@ export async function readMetrics(ctx: AppContext): ReturnType<InstanceUseCases[
     .select(['state', (eb) => eb.fn.countAll().as('count')])
     .groupBy('state')
     .execute();
-  const used = await db
-    .selectFrom('usage_entry')
-    .select((eb) => [
-      'cost_source',
-      eb.fn.sum('input_tokens').as('input'),
-      eb.fn.sum('output_tokens').as('output'),
-      eb.fn.sum('cached_tokens').as('cached'),
-      eb.fn.sum('guessed_tokens').as('guessed'),
-      eb.fn.sum('cost_micros').as('micros'),
-    ])
-    .groupBy('cost_source')
-    .execute();
+  const used = await sumUsage(db).execute();
   const total = (name: 'input' | 'output' | 'cached' | 'guessed') =>
     used.reduce((sum, row) => sum + Number(row[name]), 0);
   const reserved = await db
