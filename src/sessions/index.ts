@@ -28,8 +28,6 @@ export { endSession } from './end-session.ts';
 export { evidenceOf } from './evidence.ts';
 export { fields } from './fields.ts';
 export { budgetReason, pauseForBudget } from './hold-turn.ts';
-export type { OutwardNames } from './outward-names.ts';
-export { outwardNames } from './outward-names.ts';
 export {
   ackOutside,
   dismissOutside,

@@ -1,5 +1,6 @@
 import { toRfc3339 } from '../kernel/index.ts';
 import { budgetReason } from './hold-turn.ts';
+import { type OutwardNames, outwardNames } from './outward-names.ts';
 import type { EscalationRow, SessionRow } from './session-store.ts';
 import type { Db } from './session-store.ts';
 import { activeStates, type SessionState } from './states.ts';
@@ -22,6 +23,7 @@ export interface EscalationView {
   decision_id: string | null;
   created_at: string;
   answered_at: string | null;
+  answered_by: string | null;
   delivery: EscalationRow['delivery'];
   closure_reason: string | null;
 }
@@ -37,6 +39,8 @@ export interface SessionView {
   task_id: string | null;
   pull_request_id: string | null;
   state: SessionState;
+  /** What it is called outside (README 2.13). */
+  outward: OutwardNames;
   reason: string | null;
   generation: number;
   peer_id: string;
@@ -153,6 +157,7 @@ function sessionView(
     task_id: row.task_id,
     pull_request_id: row.pull_request_id,
     state: row.state,
+    outward: outwardNames(row),
     reason: row.reason,
     generation: row.generation,
     peer_id: row.endpoint_id,
@@ -224,6 +229,7 @@ export function escalationView(row: EscalationRow): EscalationView {
     decision_id: row.decision_id,
     created_at: toRfc3339(row.created_at),
     answered_at: time(row.answered_at),
+    answered_by: row.answered_by,
     delivery: row.delivery,
     closure_reason: row.closure_reason,
   };

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 import { anyId, cursor, timestamp } from './fields.ts';
+import { transcriptKinds } from './sessions.ts';
 
 /** What is looked for, and where. All words must occur in one text; "quotes" hold a phrase together. */
 export const searchQuery = z.object({
@@ -17,24 +18,8 @@ export const searchQuery = z.object({
 export type SearchQuery = z.infer<typeof searchQuery>;
 
 export const searchHit = z.object({
-  /** Of the store: `question` to `report`; else the kind of a transcript's entry. */
-  kind: z.enum([
-    'question',
-    'answer',
-    'prompt',
-    'message',
-    'report',
-    'agent',
-    'thought',
-    'user',
-    'tool',
-    'result',
-    'plan',
-    'permission',
-    'turn',
-    'notice',
-    'output',
-  ]),
+  /** Of the store: a question, its answer, a prompt, message or report; else the kind of a transcript's entry. */
+  kind: z.enum(['answer', 'prompt', 'message', 'report', ...transcriptKinds]),
   sessionId: anyId,
   workKey: z.string(),
   /** Null for a text that reached no process. */

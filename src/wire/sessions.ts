@@ -48,6 +48,8 @@ export const sessionView = z.object({
   role: agentRole,
   agent: z.string(),
   state: sessionState,
+  /** The same as an MCP task's status and an A2A task's state; one-way, paused and running look alike there. */
+  outward: z.object({ mcp: z.string(), a2a: z.string() }),
   flags: z.object({
     waitingApproval: z.boolean(),
     unresponsive: z.boolean(),
@@ -219,23 +221,25 @@ export const transcriptQuery = z.object({
 });
 export type TranscriptQuery = z.infer<typeof transcriptQuery>;
 
+/** What an entry of a transcript tells. */
+export const transcriptKinds = [
+  'agent',
+  'thought',
+  'user',
+  'tool',
+  'result',
+  'plan',
+  'question',
+  'permission',
+  'turn',
+  'notice',
+  'output',
+] as const;
+
 export const transcriptEntry = z.object({
   /** Of the line it comes from. */
   offset: z.int(),
-  kind: z.enum([
-    'agent',
-    'thought',
-    'user',
-    'tool',
-    'result',
-    'plan',
-    'question',
-    'permission',
-    'turn',
-    'notice',
-    'output',
-    'raw',
-  ]),
+  kind: z.enum([...transcriptKinds, 'raw']),
   text: z.string(),
   /** A piece that goes on where the entry of the same kind before it ended. */
   continues: z.boolean(),

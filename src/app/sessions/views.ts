@@ -42,7 +42,7 @@ export function escalationView(escalation: DomainEscalation): EscalationView {
     decisionId: escalation.decision_id,
     createdAt: escalation.created_at,
     answeredAt: escalation.answered_at,
-    answeredBy: null,
+    answeredBy: escalation.answered_by,
     delivery: escalation.delivery === 'pending' || escalation.delivery === 'delivered' ? escalation.delivery : null,
     closeReason: escalation.closure_reason,
   };
@@ -61,6 +61,7 @@ function sessionView(
     role: session.role,
     agent: session.agent,
     state: session.state,
+    outward: session.outward,
     flags: {
       waitingApproval: session.waiting_approval.value,
       unresponsive: session.unresponsive.value,
