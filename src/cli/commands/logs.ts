@@ -28,13 +28,15 @@ export function define(command: Command, context: CliContext): void {
     const isWhole = options.follow || options.all || (begin.since !== undefined && !options.json);
     if (isWhole) return followTranscript(context, path, query, first, options);
     const text = new TranscriptText();
-    return { json: first, text: text.add(first.entries) + text.end() || emptyText(first) };
+    const shown = text.add(first.entries) + text.end();
+    if (shown === '' && !options.json) context.io.err(`${emptyText(first)}\n`);
+    return { json: first, text: shown };
   });
 }
 
 function emptyText({ sessionEnded }: TranscriptPage): string {
   return sessionEnded
-    ? 'It ended and said nothing. What it wrote to its error output stands in its decision: "chantier pending", then "chantier pending ID".'
+    ? 'Nothing is here: it ended without a word, or its transcript is older than `retention.journals`. What it wrote to its error output stands in its decision: "chantier pending", then "chantier pending ID".'
     : 'It has said nothing yet; --follow waits for it.';
 }
 
