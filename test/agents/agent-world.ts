@@ -13,7 +13,7 @@ import type {
 import { driverFor } from '../../src/sessions/drivers/index.ts';
 import { findRunProcesses, openGeneration, startGeneration } from '../../src/sessions/host/index.ts';
 import type { Generation } from '../../src/sessions/host/index.ts';
-import { mustOk, newId } from '../../src/kernel/index.ts';
+import { mustOk, newId, systemClock } from '../../src/kernel/index.ts';
 import type { WrappedCommand } from '../../src/sandbox/index.ts';
 
 /** The Node that runs the tests; the fake agents need 20 or newer. */
@@ -169,7 +169,7 @@ export class AgentWorld {
 
   /** Opens the folder of a generation once more, as a new server does. */
   async reopen(generation: Generation): Promise<Generation> {
-    const reopened = mustOk(await openGeneration(generation.files.folder));
+    const reopened = mustOk(await openGeneration(generation.files.folder, { clock: systemClock }));
     this.generations.push(reopened);
     return reopened;
   }

@@ -4,7 +4,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-import { mustOk, newId } from '../../src/kernel/index.ts';
+import { mustOk, newId, systemClock } from '../../src/kernel/index.ts';
 import { openGeneration } from '../../src/sessions/host/index.ts';
 import type { Generation } from '../../src/sessions/host/index.ts';
 import type { AgentWorld } from './agent-world.ts';
@@ -47,7 +47,7 @@ export class KillableServers {
         const ended = new Promise((resolve) => server.once('exit', resolve));
         server.kill('SIGKILL');
         await ended;
-        const generation = mustOk(await openGeneration(folder));
+        const generation = mustOk(await openGeneration(folder, { clock: systemClock }));
         this.#world.generations.push(generation);
         return generation;
       },
@@ -58,7 +58,7 @@ export class KillableServers {
     for (const server of this.#servers.splice(0)) server.kill('SIGKILL');
     // What a server had started is ended even when the test failed before it took hold of it.
     for (const folder of this.#folders.splice(0)) {
-      const opened = await openGeneration(folder);
+      const opened = await openGeneration(folder, { clock: systemClock });
       if (opened.ok) this.#world.generations.push(opened.value);
     }
   }

@@ -6,7 +6,7 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { mustOk } from '../../src/kernel/index.ts';
+import { mustOk, systemClock } from '../../src/kernel/index.ts';
 import { driverFor } from '../../src/sessions/drivers/index.ts';
 import type { DriverEvent } from '../../src/sessions/drivers/index.ts';
 import { generationFolder, openGeneration, startGeneration } from '../../src/sessions/host/index.ts';
@@ -20,7 +20,7 @@ console.log('0 begun');
 const started = await startGeneration({ sessionsFolder, sessionId, generation: 1, command: fakeAgent(agent) });
 const generation = started.ok
   ? started.value
-  : mustOk(await openGeneration(generationFolder(sessionsFolder, sessionId, 1)));
+  : mustOk(await openGeneration(generationFolder(sessionsFolder, sessionId, 1), { clock: systemClock }));
 
 const profile = fakeProfileOf(agent);
 const field = profile.driver === 'claude' ? 'question_1' : 'text';

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { expect, test } from 'vitest';
 
-import { mustOk, newId } from '../../src/kernel/index.ts';
+import { mustOk, newId, systemClock } from '../../src/kernel/index.ts';
 import { generationFolder, openGeneration } from '../../src/sessions/host/index.ts';
 import { AgentWorld } from '../agents/agent-world.ts';
 
@@ -48,7 +48,7 @@ test(
         for (let kill = 0; kill < 3; kill += 1) await runServer(world.folder, sessionId, length, random() * 600);
         const folder = generationFolder(world.folder, sessionId, 1);
         if (!existsSync(folder)) continue;
-        const generation = mustOk(await openGeneration(folder));
+        const generation = mustOk(await openGeneration(folder, { clock: systemClock }));
         world.generations.push(generation);
         const { link, witness } = await world.attach(generation, { consumedTo: 0 });
         // A server that died before it made the process start leaves a folder that never comes up (design 7).
