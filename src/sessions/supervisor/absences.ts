@@ -10,7 +10,7 @@ const absenceMs = 2_000;
 export interface Absences {
   /** At the start, before anything is judged: what passed since the last server looked does not count. */
   begin(): Promise<void>;
-  /** With every tick: a machine that slept, a server that was held up, a clock that was set. */
+  /** With every tick, and before time ends anything: a machine that slept, a server that was held up, a clock that was set. Resolves when all that was missed is moved. */
   look(): Promise<void>;
   /** Notes for the next server that somebody looked now. */
   note(): Promise<void>;
@@ -26,6 +26,8 @@ export function createAbsences(ctx: SessionContext, options: { sessionsFolder: s
   const folder = dirname(options.sessionsFolder);
   const file = join(folder, 'last-look');
   let lastLook: number | undefined;
+  /** Whoever looks while another one moves the times waits for it, else it would judge old ones. */
+  let moving: Promise<void> = Promise.resolve();
 
   async function missed(from: number, to: number): Promise<void> {
     if (to < from) return takeBack(ctx, to);
@@ -50,10 +52,12 @@ export function createAbsences(ctx: SessionContext, options: { sessionsFolder: s
       if (noted > 0) await missed(noted, lastLook);
       await note();
     },
-    async look() {
+    look() {
       const from = lastLook ?? clock.now();
-      lastLook = clock.now();
-      await missed(from, lastLook);
+      const to = clock.now();
+      lastLook = to;
+      moving = moving.catch(() => {}).then(() => missed(from, to)); // who began the other one hears of its failure
+      return moving;
     },
     note,
   };

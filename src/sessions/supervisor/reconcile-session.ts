@@ -13,7 +13,7 @@ import { launchGeneration } from './launch.ts';
 import { readLaunchRecord } from './launch-record.ts';
 import { pump } from './pump.ts';
 import { heldGeneration, type SupervisorState } from './supervisor-state.ts';
-import { applyTimer, dueTimer } from './timers.ts';
+import { applyTimer, type DueTimer, dueTimer } from './timers.ts';
 
 /** Tries of a launch that failed for a passing reason. */
 const maxLaunchTries = 5;
@@ -112,10 +112,17 @@ async function tend(state: SupervisorState, row: SessionRow, attached: Attached)
 /** While the broker cannot be reached nothing is judged by time (S-53). */
 async function lookAtTimers(state: SupervisorState, row: SessionRow, attached: Attached | undefined): Promise<void> {
   if (!state.broker.isUp()) return;
-  const { ctx, broker } = state;
-  const isBehind = attached?.link.isBehind() ?? false;
-  const due = dueTimer(row, ctx.settings(), ctx.store.clock.now(), { isBehind, lostMs: broker.lostMs });
-  if (due) await applyTimer(ctx, row, due, attached);
+  const { ctx, broker, absences } = state;
+  const dueOf = (at: SessionRow): DueTimer => {
+    const isBehind = attached?.link.isBehind() ?? false;
+    return dueTimer(at, ctx.settings(), ctx.store.clock.now(), { isBehind, lostMs: broker.lostMs });
+  };
+  if (!dueOf(row)) return;
+  // It may be due by time in which nobody looked, of which this pass is the first to see: that does not count (field case 67).
+  await absences.look();
+  const now = await findSession(ctx.store.read, row.id);
+  const due = now?.generation === row.generation ? dueOf(now) : undefined;
+  if (now && due) await applyTimer(ctx, now, due, attached);
 }
 
 async function end(state: SupervisorState, row: SessionRow, attached: Attached | undefined): Promise<void> {
