@@ -70,10 +70,11 @@ async function createCapability(
   definition: CapabilityDefinition,
   openedBy: string | undefined,
 ): Promise<Capability> {
+  const now = await graceNow(tx);
+  // Held first: whoever makes another version at the same time has committed it by now, or waits for ours.
+  const graceEndsAt = await holdGrace(tx, definition, now);
   const earlier = await supersedeEarlier(tx, definition);
   const tier = earlier.reduce((highest, one) => higherTier(highest, one.tier) as RecordedTier, definition.tier);
-  const now = await graceNow(tx);
-  const graceEndsAt = await graceOf(tx, definition, now);
   const status = firstStatus(tier, now < graceEndsAt, earlier, openedBy);
   const id = newShortId<CapabilityId>();
   const inserted = await tx.db
@@ -134,25 +135,25 @@ function firstStatus(
   return tier === 'reversible' && isInGrace ? 'provisional' : 'blocked';
 }
 
-/** End of the grace of a tool of a server, set when it is seen for the first time and never again. */
-async function graceOf(tx: Tx, definition: CapabilityDefinition, now: number): Promise<number> {
+/** End of the grace of a tool of a server, set when it is seen for the first time and never again; held until the transaction ends. */
+async function holdGrace(tx: Tx, definition: CapabilityDefinition, now: number): Promise<number> {
   const { type, server, name } = definition;
   await tx.db
     .insertInto('capability_lineage')
     .values({ type, server, name, grace_ends_at: now + graceMs })
     .onConflict((conflict) => conflict.columns(['type', 'server', 'name']).doNothing())
     .execute();
-  const { grace_ends_at } = await tx.db
+  let query = tx.db
     .selectFrom('capability_lineage')
     .select('grace_ends_at')
     .where('type', '=', type)
     .where('server', '=', server)
-    .where('name', '=', name)
-    .executeTakeFirstOrThrow();
-  return grace_ends_at;
+    .where('name', '=', name);
+  if (tx.dialect === 'postgres') query = query.forUpdate();
+  return (await query.executeTakeFirstOrThrow()).grace_ends_at;
 }
 
-/** The earlier definitions of the same tool; those that could run may no longer, and open approvals are void (decision 3). */
+/** The other definitions of the same tool; those that could run may no longer, and open approvals are void (decision 3). */
 async function supersedeEarlier(tx: Tx, definition: CapabilityDefinition): Promise<Capability[]> {
   const rows = await tx.db
     .selectFrom('capability')
@@ -160,6 +161,8 @@ async function supersedeEarlier(tx: Tx, definition: CapabilityDefinition): Promi
     .where('type', '=', definition.type)
     .where('server', '=', definition.server)
     .where('name', '=', definition.name)
+    // Another node may have made this very one since we looked for it: that is no earlier one (G-12).
+    .where('version', '!=', definition.version)
     .orderBy('id')
     .execute();
   const earlier: Capability[] = [];

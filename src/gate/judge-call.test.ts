@@ -283,6 +283,17 @@ eachStore((_dialect, open) => {
     expect(await count('capability.first-run')).toBe(1);
   });
 
+  it('G-5: definitions of one tool that are seen at the same time never leave two of it running', async () => {
+    const { store, folder } = await setup();
+    const versions = Array.from({ length: 20 }, (_, index) => ({ ...reversible.annotations, title: `Version ${index}` }));
+    await Promise.all(
+      versions.map((annotations) => judge(store, serverCall(folder, { name: reversible.name, annotations }))),
+    );
+    const capabilities = await listCapabilities(store.read);
+    expect(capabilities).toHaveLength(versions.length);
+    expect(capabilities.filter(({ status }) => status !== 'blocked')).toHaveLength(1);
+  });
+
   it('G-22: deciding again what is decided changes nothing; an unknown id is named', async () => {
     const { store, folder } = await setup();
     const { capabilityId = '' } = await judge(store, serverCall(folder, privileged));
