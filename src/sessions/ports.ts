@@ -114,7 +114,7 @@ export interface SessionSettings {
   /** Reviewers' and QA's sessions at most. Default 2. */
   maxReviewers: number;
   /** `working` counts running turns only. Default `active`. */
-  quotaCounts: 'active' | 'working';
+  quotaCounts: 'open' | 'working';
   /** STARTING until `initialize` is answered. Default 30 s, 5–120 s (S-29). */
   startDetectionTimeoutMs: number;
   /** From the peer seen to its conversation open and mode read back. Default 30 s, 5–300 s (S-29). */
@@ -143,7 +143,7 @@ export const defaultSessionSettings: SessionSettings = {
   workKeys: 'PD-9999',
   maxActive: 5,
   maxReviewers: 2,
-  quotaCounts: 'active',
+  quotaCounts: 'open',
   startDetectionTimeoutMs: 30_000,
   firstLivenessTimeoutMs: 30_000,
   unresponsiveAfterMs: 3_000,

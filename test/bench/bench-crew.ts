@@ -14,14 +14,16 @@ export interface BenchCrew {
 }
 
 /**
- * Starts a server for up to `maxActive` sessions of an agent that asks `count` questions (or does what `script` does so often)
- * and then works on for good.
+ * Starts a server for up to `maxActive` sessions of an agent that asks `count` questions and rests (0: works on for good; no more
+ * than 64 of those), or does what `script` does so often.
  */
 export async function openBenchCrew(maxActive: number, count: number, script = 'asks-often'): Promise<BenchCrew> {
-  const instance = createInstance({ CHANTIER_MAX_ACTIVE: String(maxActive) });
+  const instance = createInstance({ CHANTIER_MAX_ACTIVE: String(Math.min(64, maxActive)) });
   try {
     await instance.up();
     await instance.init();
+    // As many open sessions as are wanted: those that rest do not count.
+    await instance.must(['config', 'set', 'sessions.quotaCounts', 'working'], { proof: true });
     const scripts = [`test/bench/${script}.mjs`, 'examples/agents/scripted-agent.mjs'];
     const command = [...scripts.map((file) => join(packageFolder, file)), String(count)];
     await instance.addAgent('turing', 'claude', 'author', command);

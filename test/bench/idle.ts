@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Instance } from '../e2e/instance.ts';
-import { openBenchCrew } from './bench-crew.ts';
+import { type BenchCrew, openBenchCrew } from './bench-crew.ts';
 import { type Figure, figureOf } from './figure.ts';
 import { below, isNode, wrappersOf } from './wrappers.ts';
 
@@ -10,22 +10,29 @@ import { below, isNode, wrappersOf } from './wrappers.ts';
 const watchedMs = 60_000;
 const ticksPerSecond = 100;
 
-/** What sessions cost that do nothing, and how soon a server that was killed has taken them over again. */
+interface SessionFacts {
+  state: string;
+  openEscalations: unknown[];
+}
+
+/** What sessions cost that rest with a question open, and how soon a server that was killed has taken them over again. */
 export async function benchIdle(sessions: number): Promise<Figure[]> {
-  const { instance, addTasks, dispose } = await openBenchCrew(sessions, 0);
+  const crew = await openBenchCrew(sessions, 1);
+  const { instance } = crew;
   try {
-    await addTasks(sessions);
+    await crew.addTasks(sessions);
     await instance.until(
-      'all sessions',
-      async () => (await countRunning(instance)) >= sessions,
+      'all sessions with a question',
+      async () => (await resting(instance)) >= sessions,
       60_000 + sessions * 3_000,
     );
-    await sleep(3_000); // the last first turns have begun
-    const note = `${sessions} sessions; the target is for 100`;
+    await sleep(5_000); // the last turns have ended
+    const note = `${sessions} sessions that wait for a human; the target is for 100`;
     const cpu = await percentOfCore(instance.server().pid!);
     const rss = [residentMib(instance.server().pid!)];
     const helpers = wrappersOf(instance.home).map(helpersMib);
-    const adopted = await adoptionMs(instance, sessions);
+    const adopted = await adoptionMs(crew, sessions);
+    if ((await resting(instance)) !== sessions) throw new Error('a question was lost');
     return [
       figureOf('idle: server', [cpu], { unit: '% of a core', note, target: { at: 'p50', atMost: 3 } }),
       figureOf('idle: server memory', rss, { unit: 'MiB', note, target: { at: 'p50', atMost: 200 } }),
@@ -33,13 +40,14 @@ export async function benchIdle(sessions: number): Promise<Figure[]> {
       figureOf('server killed → all sessions adopted', [adopted], { note, target: { at: 'p50', atMost: 2_000 } }),
     ];
   } finally {
-    await dispose();
+    await crew.dispose();
   }
 }
 
-async function countRunning(instance: Instance): Promise<number> {
-  const { items } = (await instance.get('/api/sessions?limit=200&living=true')) as { items: { state: string }[] };
-  return items.filter(({ state }) => state === 'RUNNING').length;
+/** Sessions with a question open. */
+async function resting(instance: Instance): Promise<number> {
+  const { items } = (await instance.get('/api/sessions?limit=200&living=true')) as { items: SessionFacts[] };
+  return items.filter(({ state, openEscalations }) => state === 'ESCALATED' && openEscalations.length === 1).length;
 }
 
 async function percentOfCore(pid: number): Promise<number> {
@@ -49,7 +57,7 @@ async function percentOfCore(pid: number): Promise<number> {
 }
 
 /** From the start of a server after `kill -9` to the last event of an adoption. */
-async function adoptionMs(instance: Instance, sessions: number): Promise<number> {
+async function adoptionMs({ instance }: BenchCrew, sessions: number): Promise<number> {
   await instance.kill();
   const startedAt = Date.now();
   await instance.up();

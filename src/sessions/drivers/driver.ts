@@ -64,7 +64,7 @@ export interface LinkPace {
   pingInTurnMs: number;
   /** Ping interval while none is. 30 000. */
   pingIdleMs: number;
-  /** Age of the older of two unanswered pings at which the agent is unresponsive: declared within 3 s of the hang. 1750. */
+  /** Age of the older of two unanswered pings at which the agent is unresponsive: declared within 3 s of the hang. 1500. */
   unresponsiveAfterMs: number;
   /** Silence in an open turn after which it is stalled. 300 000. */
   stalledAfterMs: number;

@@ -4,7 +4,7 @@ import type { LinkPace } from './driver.ts';
 export const defaultPace: LinkPace = {
   pingInTurnMs: 1_000,
   pingIdleMs: 30_000,
-  unresponsiveAfterMs: 1_750,
+  unresponsiveAfterMs: 1_500,
   stalledAfterMs: 300_000,
   unconfirmedAfterMs: 10_000,
   modeReadBackMs: 10_000,

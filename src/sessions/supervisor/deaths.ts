@@ -33,18 +33,20 @@ export function createDeaths(
   },
 ): Deaths {
   let dead: Attached[] = [];
+  /** How many sessions were held when the first of `dead` was noted: some are let go before the pass. */
+  let held = 0;
   let timer: NodeJS.Timeout | undefined;
+  const judged = new WeakSet<Attached>();
 
   async function judgePass(): Promise<void> {
     timer = undefined;
     if (!hooks.mayJudge()) return;
     const pass = dead;
     dead = [];
-    const isMass = sessions.size >= fewestForMassDeath && pass.length * 2 > sessions.size;
+    const isMass = held >= fewestForMassDeath && pass.length * 2 > held;
     if (isMass) await alert(ctx, pass);
-    // An exit status was written by the wrapper itself: that is no probe that could have failed.
     const probed = isMass ? pass.filter((each) => each.exited?.cause === 'gone') : [];
-    const sure = pass.filter((each) => !probed.includes(each));
+    const sure = pass.filter((each) => !probed.includes(each) && !judged.has(each));
     await Promise.all(sure.map((each) => end(each)));
     if (probed.length === 0) return;
     await new Promise((resolve) => setTimeout(resolve, secondLookAfterMs));
@@ -52,6 +54,7 @@ export function createDeaths(
   }
 
   async function end(attached: Attached): Promise<void> {
+    judged.add(attached);
     const { sessionId, generation, exited } = attached;
     try {
       const reason =
@@ -85,8 +88,11 @@ export function createDeaths(
 
   return {
     note(attached) {
+      if (dead.length === 0) held = sessions.size;
       dead.push(attached);
       schedule(attached);
+      // An exit status was written by the wrapper itself: that is no probe that could have failed, and need not wait for others.
+      if (attached.exited?.cause === 'exit-status' && hooks.mayJudge()) void end(attached);
     },
     resume() {
       const [first] = dead;

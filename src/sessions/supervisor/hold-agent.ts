@@ -15,9 +15,9 @@ const maxRefusals = 5;
 const chatterMs = 1_000;
 /**
  * How much earlier than the setting says two pings without answer raise the flag (ms): the hang may come right after an answer,
- * so up to a second passes until the next ping, and a quarter until somebody looks. Else 3 s become 3.75.
+ * so up to a second passes until the next ping, and twice a quarter until somebody looks. Else 3 s become 4.5.
  */
-const pingAllowanceMs = 1_250;
+const pingAllowanceMs = 1_500;
 
 /** Takes hold of a generation's agent, just started or found alive, and marks its process as live. */
 export async function holdAgent(

@@ -179,7 +179,8 @@ it('more than half of at least five sessions dying at once is alerted (decision 
   );
   for (const row of rows.slice(0, 4)) process.kill(row.pid!, 'SIGKILL');
   for (const id of ids.slice(0, 4)) await world.inState(id, 'CRASHED');
-  expect((await world.events('session.alert')).map(({ facts }) => facts.alert)).toContain('mass_death');
+  const alerts = async (): Promise<unknown[]> => (await world.events('session.alert')).map(({ facts }) => facts.alert);
+  await world.until(async () => (await alerts()).includes('mass_death'), 'the alert');
   expect((await world.row(ids[4] ?? '')).state).toBe('RUNNING');
 });
 
