@@ -285,7 +285,10 @@ eachStore((_dialect, open) => {
 
   it('G-5: definitions of one tool that are seen at the same time never leave two of it running', async () => {
     const { store, folder } = await setup();
-    const versions = Array.from({ length: 20 }, (_, index) => ({ ...reversible.annotations, title: `Version ${index}` }));
+    const versions = Array.from({ length: 20 }, (_, index) => ({
+      ...reversible.annotations,
+      title: `Version ${index}`,
+    }));
     await Promise.all(
       versions.map((annotations) => judge(store, serverCall(folder, { name: reversible.name, annotations }))),
     );

@@ -113,7 +113,7 @@ export interface SessionSettings {
   maxActive: number;
   /** Reviewers' and QA's sessions at most. Default 2. */
   maxReviewers: number;
-  /** `working` counts running turns only. Default `active`. */
+  /** `working` counts running turns only. Default `open`. */
   quotaCounts: 'open' | 'working';
   /** STARTING until `initialize` is answered. Default 30 s, 5–120 s (S-29). */
   startDetectionTimeoutMs: number;
