@@ -238,7 +238,7 @@ describe('bin/chantier', () => {
     const { status, out } = setup('v20.10.0', { own: 'v24.21.0', entry: 'dist' });
     expect([status, out]).toEqual([
       0,
-      'v24.21.0 --disable-warning=ExperimentalWarning /package/dist/cli.js status a b\n',
+      'v24.21.0 --disable-warning=ExperimentalWarning --max-semi-space-size=4 /package/dist/cli.js status a b\n',
     ]);
   });
 

@@ -7,7 +7,7 @@ import type { Problem } from '../wire/index.ts';
 const longestWaitMs = 5000;
 /** How often a call that came too soon after too many is sent again, each time after the wait that the server names. */
 const maxPatience = 6;
-/** How long one answer may take; nothing on the agents' side takes longer than a waiting question (10 s) or a commit. */
+/** How long one answer may take; nothing on the agents' side takes longer than a waiting question (30 s) or a commit. */
 const answerWithinMs = 120_000;
 
 /** A request to the server on behalf of the session. */

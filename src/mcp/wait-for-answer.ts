@@ -3,8 +3,10 @@ import { createHash } from 'node:crypto';
 import type { QuestionView } from '../wire/index.ts';
 import type { BridgeClient } from './bridge-client.ts';
 
-/** Length of one wait at the server; a sign of progress goes out after each, so at least each 10 s. */
-const oneWaitMs = 8000;
+/** Length of one wait at the server. */
+const oneWaitMs = 30_000;
+/** A sign of progress goes out before each wait, and so often meanwhile. */
+const progressEveryMs = 8_000;
 /** How long a call is held for a client that takes signs of progress, and for one that does not (some cut calls at 60 s). */
 const heldMs = { withProgress: 60 * 60 * 1000, without: 50_000 };
 
@@ -33,15 +35,22 @@ export function createQuestions(): Questions {
   const follow = async (call: WaitingCall, first: QuestionView): Promise<string> => {
     let question = first;
     const giveUpAt = performance.now() + (call.progress ? heldMs.withProgress : heldMs.without);
-    while (question.status === 'OPEN' && performance.now() < giveUpAt) {
-      await call.progress?.('Waiting for the human.');
-      question = await call.client.send<QuestionView>({
-        method: 'GET',
-        path: `/api/agent/questions/${encodeURIComponent(question.id)}?waitMs=${oneWaitMs}`,
-        key: '',
-        signal: call.signal,
-        onAway: () => void call.progress?.('The server is away; the question is kept.'),
-      });
+    const show = (): void => void call.progress?.('Waiting for the human.');
+    const showing = setInterval(show, progressEveryMs);
+    try {
+      while (question.status === 'OPEN' && performance.now() < giveUpAt) {
+        show();
+        const waitMs = Math.ceil(Math.min(oneWaitMs, Math.max(0, giveUpAt - performance.now())));
+        question = await call.client.send<QuestionView>({
+          method: 'GET',
+          path: `/api/agent/questions/${encodeURIComponent(question.id)}?waitMs=${waitMs}`,
+          key: '',
+          signal: call.signal,
+          onAway: () => void call.progress?.('The server is away; the question is kept.'),
+        });
+      }
+    } finally {
+      clearInterval(showing);
     }
     return textOf(question);
   };

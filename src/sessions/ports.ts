@@ -170,7 +170,7 @@ export interface SessionContext {
 export interface SupervisorOptions {
   /** `pathsOf(home).sessions`. */
   sessionsFolder: string;
-  /** How often timers are looked at, ms. Default 500. */
+  /** How often timers are looked at, ms. Default 1000. */
   tickMs?: number;
   /** The broker that status and commands ask too. Default: one of its own over the store. */
   broker?: Broker;

@@ -25,8 +25,8 @@ export const questionView = z.object({
 });
 export type QuestionView = z.infer<typeof questionView>;
 
-/** Waits at most `waitMs` (0 to 10 000) for the answer. */
-export const waitQuery = z.object({ waitMs: z.coerce.number().int().min(0).max(10_000).default(8000) });
+/** Waits at most `waitMs` (0 to 60 000) for the answer. */
+export const waitQuery = z.object({ waitMs: z.coerce.number().int().min(0).max(60_000).default(8000) });
 
 export const checkpoint = z.object({
   name: text(128),

@@ -17,7 +17,8 @@ runScripted(async (turn) => {
 });
 
 async function ask(turn) {
-  await turn.call('ask_human', { text: 'Shall I begin?' });
+  let answer = await turn.call('ask_human', { text: 'Shall I begin?' });
+  while (answer.startsWith('NO ANSWER YET')) answer = await turn.call('wait_answer');
   await sleep(Math.random() * 10_000);
   for (let n = 0; n < questions; n += 1) {
     await sleep(1_000 + Math.random() * 2_000);

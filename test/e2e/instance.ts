@@ -209,11 +209,15 @@ async function succeed(sending: Promise<Answer>): Promise<void> {
 async function startServer(instance: Instance, options: ServerOptions): Promise<ChildProcess> {
   const program = options.entry === undefined ? [entry, 'up', '--serve'] : [options.entry];
   const clock = ['--import', join(import.meta.dirname, 'movable-clock.mjs')];
-  const child = spawn(node, ['--disable-warning=ExperimentalWarning', ...clock, ...program], {
-    ...options.user,
-    env: { ...instance.env },
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-  });
+  const child = spawn(
+    node,
+    ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=4', ...clock, ...program],
+    {
+      ...options.user,
+      env: { ...instance.env },
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    },
+  );
   let errors = '';
   child.stderr?.on('data', (chunk: Buffer) => (errors += chunk.toString()));
   await instance.until('the server to be ready', async () => {

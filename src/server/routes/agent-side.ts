@@ -49,7 +49,7 @@ export function addAgentSideRoutes(api: Api, parts: ApiParts, limits: SessionLim
     parts,
     'GET /api/agent/questions/{question}',
     {
-      summary: 'wait_answer: wait up to 10 s for an answer',
+      summary: 'wait_answer: wait up to 60 s for an answer',
       params: z.object({ question: anyId }),
       query: waitQuery,
       answer: questionView,

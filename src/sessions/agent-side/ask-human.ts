@@ -140,7 +140,7 @@ function unknownQuestion(id: string): Result<never> {
   >);
 }
 
-/** Done when the question is woken, the time is over, or the caller is gone; looked at anyway each 2 s. */
+/** Done when the question is woken, the time is over, or the caller is gone; looked at anyway each 10 s. */
 function wakeOf(
   store: Store,
   id: string,
@@ -148,7 +148,7 @@ function wakeOf(
   signal: AbortSignal | undefined,
 ): { done: Promise<void>; cancel: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, Math.min(withinMs, 2_000));
+  const timer = setTimeout(resolve, Math.min(withinMs, 10_000));
   const off = store.onWake(escalationsTopic, (subject) => {
     if (subject === id || subject === '') resolve();
   });

@@ -1,5 +1,5 @@
 import type { Clock } from '../../kernel/index.ts';
-import type { Generation, JournalLine, JournalReader } from '../host/index.ts';
+import type { Generation, JournalLine, JournalReader, LookCause } from '../host/index.ts';
 import type { DriverSink } from './driver.ts';
 import type { DriverEvent, LivenessEvent } from './driver-event.ts';
 
@@ -25,6 +25,10 @@ const maxBatchBytes = 1024 * 1024;
 /** How long the journal must be quiet after the end when something else still holds the agent's stdout. */
 const quietAfterEndMs = 50;
 const retryAfterMs = 1_000;
+/** An agent of which nothing is wanted for so long rests (ms); in a turn a ping is due each second. */
+const restingMs = 2_000;
+/** How often a resting agent is looked at without a notice (ms): its death is to be known within 1 s (decision 4). */
+const restingLookMs = 450;
 /** How often is noted how far the journal has come (ms). */
 const markEveryMs = 5_000;
 
@@ -44,6 +48,7 @@ export class LinkLoop {
   #wake: (() => void) | undefined;
   #isWoken = false;
   #seenSize = -1;
+  #lookedAt = -Infinity;
   #markedTo: number;
   #markedAt = -Infinity;
   #done: Promise<void> = Promise.resolve();
@@ -75,7 +80,7 @@ export class LinkLoop {
   }
 
   start(): void {
-    const unwatch = this.#generation.watch(() => this.#look());
+    const unwatch = this.#generation.watch((cause) => this.#look(cause));
     this.#done = this.#run().finally(() => {
       unwatch();
       return this.#reader.close();
@@ -210,8 +215,12 @@ export class LinkLoop {
     };
   }
 
-  /** Runs on every notice and four times a second: wakes the loop only for a reason. */
-  #look(): void {
+  /** Runs on every notice and four times a second, twice where nothing is due soon: wakes the loop only for a reason. */
+  #look(cause: LookCause): void {
+    const now = this.#clock.monotonic();
+    const isResting = this.#handler.nextDueAt() > now + restingMs;
+    if (cause === 'poll' && isResting && now - this.#lookedAt < restingLookMs) return;
+    this.#lookedAt = now;
     if (this.#isWorthWaking()) this.wake();
   }
 

@@ -18,7 +18,7 @@ import { readStderrTail } from './stderr-ring.ts';
 import { stopGeneration } from './stop-generation.ts';
 import type { StopOptions, StopReport } from './stop-generation.ts';
 import { appendMark } from './time-marks.ts';
-import { watchFolder } from './watch-folder.ts';
+import { type LookCause, watchFolder } from './watch-folder.ts';
 
 /** A folder without identities after this long has failed to start and is never started again (design section 7). */
 export const launchLimitMs = 5_000;
@@ -104,7 +104,7 @@ export class Generation {
   }
 
   /** Calls `look` when anything may have changed: journal grown, exit, pid (each 250 ms in any case). Answers how to end it. */
-  watch(look: () => void): () => void {
+  watch(look: (cause: LookCause) => void): () => void {
     return watchFolder(this.files.folder, look);
   }
 

@@ -18,3 +18,4 @@ export { generationFolder, startGeneration } from './start-generation.ts';
 export type { GenerationSpec } from './start-generation.ts';
 export { findOffsetSince, readMarks } from './time-marks.ts';
 export type { StopOptions, StopReport } from './stop-generation.ts';
+export type { LookCause } from './watch-folder.ts';

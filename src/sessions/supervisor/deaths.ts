@@ -7,6 +7,8 @@ import { failSession, supervisorActor } from './crash.ts';
 
 /** Deaths that come within this time are looked at together (ms); short beside the 1 s of decision 4. */
 const passMs = 100;
+/** Deaths within this time of the first count together (ms). */
+const spellMs = 1_000;
 /** From this many living sessions on, more than half of them dying at once is taken for a failed probe. */
 const fewestForMassDeath = 5;
 /** How long after a suspected mass death everything is looked at again (ms). */
@@ -33,8 +35,8 @@ export function createDeaths(
   },
 ): Deaths {
   let dead: Attached[] = [];
-  /** How many sessions were held when the first of `dead` was noted: some are let go before the pass. */
-  let held = 0;
+  /** Deaths that count together as one mass death, and of how many sessions: those that have died are let go one by one. */
+  let spell = { beganAt: -Infinity, held: 0, deaths: 0, isTold: false };
   let timer: NodeJS.Timeout | undefined;
   const judged = new WeakSet<Attached>();
 
@@ -43,8 +45,11 @@ export function createDeaths(
     if (!hooks.mayJudge()) return;
     const pass = dead;
     dead = [];
-    const isMass = held >= fewestForMassDeath && pass.length * 2 > held;
-    if (isMass) await alert(ctx, pass);
+    const isMass = spell.held >= fewestForMassDeath && spell.deaths * 2 > spell.held;
+    if (isMass && !spell.isTold) {
+      spell.isTold = true;
+      await alert(ctx, pass, spell.deaths);
+    }
     const probed = isMass ? pass.filter((each) => each.exited?.cause === 'gone') : [];
     const sure = pass.filter((each) => !probed.includes(each) && !judged.has(each));
     await Promise.all(sure.map((each) => end(each)));
@@ -88,7 +93,9 @@ export function createDeaths(
 
   return {
     note(attached) {
-      if (dead.length === 0) held = sessions.size;
+      const now = ctx.store.clock.monotonic();
+      if (now - spell.beganAt > spellMs) spell = { beganAt: now, held: sessions.size, deaths: 0, isTold: false };
+      spell.deaths += 1;
       dead.push(attached);
       schedule(attached);
       // An exit status was written by the wrapper itself: that is no probe that could have failed, and need not wait for others.
@@ -104,11 +111,9 @@ export function createDeaths(
   };
 }
 
-async function alert(ctx: SessionContext, pass: readonly Attached[]): Promise<void> {
+async function alert(ctx: SessionContext, pass: readonly Attached[], count: number): Promise<void> {
   const first = pass[0];
   const row = first && (await findSession(ctx.store.read, first.sessionId));
   if (!row) return;
-  await ctx.store.tx((tx) =>
-    emitOf(tx, row, 'session.alert', supervisorActor, { alert: 'mass_death', count: pass.length }),
-  );
+  await ctx.store.tx((tx) => emitOf(tx, row, 'session.alert', supervisorActor, { alert: 'mass_death', count }));
 }

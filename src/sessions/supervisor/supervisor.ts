@@ -14,12 +14,12 @@ import { reportGaps, standingGaps } from './reconcile-peers.ts';
 import { reconcileSession } from './reconcile-session.ts';
 import { createRetries } from './retries.ts';
 import { finishStops, stopAllSessions, type StoppedSession } from './stop-all.ts';
-import { heldGeneration, type SupervisorState, unfinishedSessions } from './supervisor-state.ts';
+import { heldGeneration, type SupervisorState, unfinishedSessions, watchedRows } from './supervisor-state.ts';
 import { dueTimer } from './timers.ts';
 import { watchBroker } from './watch-broker.ts';
 
 /** How often timers are looked at (ms). */
-const defaultTickMs = 500;
+const defaultTickMs = 1_000;
 
 /** The supervisor of this node's sessions; a service, `stop` safe twice. */
 export interface Supervisor {
@@ -138,7 +138,7 @@ async function tick(state: SupervisorState): Promise<void> {
   await state.absences.look();
   if (!state.broker.isUp()) return;
   const now = state.ctx.store.clock.now();
-  for (const row of await unfinishedSessions(state.ctx)) {
+  for (const row of await watchedRows(state.ctx)) {
     const isSettled = row.process === 'live' && heldGeneration(state, row) !== undefined;
     if (!isSettled || dueTimer(row, state.ctx.settings(), now, { lostMs: state.broker.lostMs }))
       state.loop.poke(row.id);

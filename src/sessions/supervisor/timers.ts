@@ -17,6 +17,25 @@ export type DueTimer =
   | 'limit_over'
   | undefined;
 
+/** The columns that `dueTimer` reads. */
+export const timedColumns = [
+  'process',
+  'state',
+  'reason',
+  'taken_over',
+  'turn_open',
+  'launched_at',
+  'peer_seen_at',
+  'live_at',
+  'limited_until',
+  'unresponsive_since',
+  'stalled_since',
+  'stall_told',
+] as const;
+
+/** A session as far as its timers are concerned. */
+export type TimedRow = Pick<SessionRow, (typeof timedColumns)[number]>;
+
 /** While an agent's words wait to be read (a loaded machine, a restart), time judges it so many times later. */
 const patienceWhileBehind = 2;
 
@@ -26,7 +45,7 @@ const patienceWhileBehind = 2;
  * could not be judged (S-53).
  */
 export function dueTimer(
-  row: SessionRow,
+  row: TimedRow,
   settings: SessionSettings,
   now: number,
   { isBehind = false, lostMs = () => 0 }: { isBehind?: boolean; lostMs?: (since: number) => number } = {},
