@@ -11,12 +11,16 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { describe, expect, it, onTestFinished } from 'vitest';
 
+import { operatorSocketOf, pathsOf } from '../config/index.ts';
 import { type RefusalKind, refusalOutcomes } from '../kernel/index.ts';
+import { acquireInstanceLock } from '../store/index.ts';
 import { rights } from '../wire/index.ts';
 import { type CliIo, exitCodes, runCli, serverEnvironment } from './index.ts';
 import { readPassphraseFrom } from './passphrase.ts';
@@ -103,6 +107,74 @@ describe('exit codes', () => {
       'still-open': 11,
     } satisfies Record<RefusalKind, number>);
     expect(Object.keys(exitCodes).map(Number)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+  });
+});
+
+/** A server of ours that answers each request as told, on a port of its own. */
+async function answering(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<string> {
+  const server = createServer(answer);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe('the idempotency key that a change makes', () => {
+  const pause = (url: string, ...more: string[]) =>
+    run(['pause', 'x', ...more], { env: { CHANTIER_HOME: temporaryFolder(), CHANTIER_URL: url } });
+
+  it('is no noise on the error output of a change whose outcome is known', async () => {
+    const refusing = await answering((_, response) => {
+      response.writeHead(404, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ code: 'unknown_work_key', kind: 'not-found', detail: 'There is no x.' }));
+    });
+    expect((await pause(refusing)).err).not.toMatch(/dempotency/);
+    expect((await pause(refusing, '--verbose')).err).toMatch(/^Idempotency key: [\w-]{36}\n/);
+  });
+
+  it('is not lost when nobody knows whether the change was made', async () => {
+    const sent: unknown[] = [];
+    const dying = await answering((request) => {
+      sent.push(request.headers['idempotency-key']);
+      request.socket.destroy();
+    });
+    const done = await pause(dying);
+    expect([done.exitCode, sent.length]).toEqual([7, 1]);
+    expect(done.err).toContain(`--idempotency-key ${String(sent[0])}`);
+  });
+});
+
+describe('up beside a server of another version', () => {
+  it('does not pretend that this version runs: exit 4 says both and what to do', async () => {
+    const home = temporaryFolder();
+    const url = await answering((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ version: '0.0.1-other' }));
+    });
+    const lock = acquireInstanceLock(pathsOf(home));
+    if (!lock.held) throw new Error('a home of our own is held');
+    onTestFinished(() => lock.release());
+    const socket = operatorSocketOf(home) ?? '';
+    lock.announce(url);
+    const onSocket = createServer((_, response) => response.end(JSON.stringify({ version: '0.0.1-other' })));
+    await new Promise<void>((resolve) => onSocket.listen(socket, resolve));
+    onTestFinished(() => void onSocket.close());
+    const done = await run(['up', '--json'], { env: { CHANTIER_HOME: home, CHANTIER_AUTOSTART: 'false' } });
+    expect(done.exitCode).toBe(4);
+    expect(JSON.parse(done.out)).toMatchObject({
+      code: 'other_version_runs',
+      facts: { running: '0.0.1-other', pid: process.pid },
+      detail: expect.stringContaining('chantier down'),
+    });
+  });
+});
+
+describe('watch remove', () => {
+  it('takes --yes as its sibling does', async () => {
+    const done = await run(['watch', 'remove', '--yes', 'claude', '--json']);
+    expect([done.exitCode, JSON.parse(done.out)]).toEqual([
+      0,
+      { removed: [{ agent: 'claude', outcome: 'not-installed' }] },
+    ]);
   });
 });
 

@@ -17,6 +17,8 @@ import { readUnlock, unlockFileOf } from './unlock-file.ts';
 export interface CommonOptions {
   json?: boolean;
   idempotencyKey?: string;
+  /** Says the idempotency key that was made. */
+  verbose?: boolean;
   passphraseFd?: string;
   operator?: string;
 }
@@ -75,9 +77,16 @@ export function createContext(io: CliIo, paths: InstancePaths, report: (outcome:
     try {
       return await client().send<T>(method, path, options);
     } catch (error) {
+      sayKeyIfUnknown(error, request.key);
       await startIfAway(error);
       return client().send<T>(method, path, options);
     }
+  };
+
+  /** Nobody knows whether it was done: only now does the key matter, since with it a repetition cannot do it twice. */
+  const sayKeyIfUnknown = (error: unknown, key: string | undefined): void => {
+    if (key === undefined || !(error instanceof CommandFailure) || error.problem.code !== 'connection_lost') return;
+    io.err(`It may have been done or not. Again, at most once: the same command with --idempotency-key ${key}\n`);
   };
 
   const passphrase = async (options: CommonOptions, question = 'Passphrase: '): Promise<string> => {
@@ -107,7 +116,7 @@ export function createContext(io: CliIo, paths: InstancePaths, report: (outcome:
         'An idempotency key has 1 to 128 letters, digits, dots, colons, dashes or underscores.',
       );
     }
-    if (options.idempotencyKey === undefined) io.err(`Idempotency key: ${key}\n`);
+    if (options.verbose === true && options.idempotencyKey === undefined) io.err(`Idempotency key: ${key}\n`);
     return key;
   };
 

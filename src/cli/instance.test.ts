@@ -219,10 +219,12 @@ describe('an instance', () => {
     expect((await send('GET', '/api/status', { cookie, 'sec-fetch-site': 'same-site' })).status).toBe(403);
   }, 60_000);
 
-  it('refuses a second server with exit 4, survives kill -9 with the same token, and ends on down', async () => {
+  it('starts no second server and says where the first one runs, survives kill -9 with the same token, and ends on down', async () => {
     const { run, paths, start, server, url } = world;
     const second = await run(['up', '--json']);
-    expect([second.exitCode, second.json<{ code: string }>().code]).toEqual([4, 'already_running']);
+    expect([second.exitCode, second.json()]).toMatchObject([0, { started: false, url: url(), pid: server().pid }]);
+    const readable = await run(['up']);
+    expect(readable.out).toMatch(/runs already at http.*\(pid \d+\)/);
     const token = readFileSync(paths.operatorToken, 'utf8');
     await endProcess(server(), 'SIGKILL');
     expect((await run(['status', '--json'])).exitCode).toBe(7);

@@ -2,10 +2,12 @@ import type { Command } from 'commander';
 
 /** Adds the option of every change. */
 export function withKey(command: Command): Command {
-  return command.option(
-    '--idempotency-key <key>',
-    'Key that makes a repetition harmless (default: a new one, printed)',
-  );
+  return command
+    .option(
+      '--idempotency-key <key>',
+      'Key that makes a repetition harmless (default: a new one, said when it is not known whether it was done)',
+    )
+    .option('--verbose', 'Say the key that was made');
 }
 
 /** Adds the options of everything a human decides. */

@@ -1,7 +1,7 @@
 export type { BaseMove } from './base-moves.ts';
 export { baseMoveTo, listBaseMoves, preparedBaseMoves, prepareBaseMove, settleBaseMove } from './base-moves.ts';
 export { checkPointers, usesLfs } from './checks/check-pointers.ts';
-export { checkRunsOf, recordCheckRun } from './checks/check-run-store.ts';
+export { checkRunsOf, lastChecksOf, recordCheckRun } from './checks/check-run-store.ts';
 export type { CheckReport, CheckResult } from './checks/run-checks.ts';
 export { appliesTo, runChecks } from './checks/run-checks.ts';
 export type { DetectedRepository, LandingMode } from './detect-repository.ts';

@@ -62,12 +62,8 @@ export interface SessionEnd {
 /** What an agent says of its usage, as totals so far. */
 export type UsageEvent = Extract<DriverEvent, { kind: 'usage' | 'tokens' }>;
 
-/** What a usage event added to the bill. */
+/** What a usage event means for its session; the bill itself is kept elsewhere. */
 export interface BookedUsage {
-  input: number;
-  output: number;
-  cached: number;
-  costMicros: number;
   /** A budget of the session leaves no room: it is paused (decision 7). */
   isUsedUp: boolean;
 }
@@ -97,6 +93,8 @@ export interface SessionPorts {
   ): Promise<'go' | 'wait' | 'pause'>;
   /** Runs inside the transaction that takes in what an agent says of its usage; also after the end of its session. */
   onUsage(tx: Tx, session: Session, usage: UsageEvent): Promise<BookedUsage>;
+  /** What a session has used in all its turns; `null` when nothing was booked. */
+  usedSoFar(tx: Tx, session: Session): Promise<{ input: number; output: number; costMicros: number } | null>;
   /** Runs inside the transaction that takes in how much of its plan's window an agent says is used. */
   onPlanWindow(tx: Tx, session: Session, window: Extract<DriverEvent, { kind: 'plan-window' }>): Promise<void>;
   /** Whether a budget of the session leaves no room; asked when it is RUNNING again. */

@@ -65,13 +65,8 @@ export interface SessionView {
   waiting_for: 'human' | 'approval' | 'operator' | 'provider' | 'budget' | 'agent' | 'start' | null;
   open_escalations: EscalationView[];
   queued_prompts: number;
-  usage: {
-    input_tokens: number;
-    output_tokens: number;
-    cost_micros: number;
-    context_used: number | null;
-    context_size: number | null;
-  };
+  /** How full the agent's context is, as it last said. */
+  context: { used: number | null; size: number | null };
 }
 
 /** Which sessions `readStatus` gives. Default: every active one. */
@@ -107,7 +102,7 @@ export async function readStatus(db: Db, filter: StatusFilter = {}): Promise<Ses
     .where('status', '=', 'OPEN')
     .orderBy('ord')
     .execute();
-  const usage = await db.selectFrom('session_usage').selectAll().where('session_id', 'in', ids).execute();
+  const contexts = await db.selectFrom('session_context').selectAll().where('session_id', 'in', ids).execute();
   const queued = await db
     .selectFrom('prompt')
     .select(['session_id', (eb) => eb.fn.countAll().as('count')])
@@ -123,7 +118,7 @@ export async function readStatus(db: Db, filter: StatusFilter = {}): Promise<Ses
     sessionView(row, {
       takeover: takeovers.get(row.id),
       open: open.filter((each) => each.session_id === row.id),
-      usage: usage.find((each) => each.session_id === row.id),
+      context: contexts.find((each) => each.session_id === row.id),
       queued: Number(queued.find((each) => each.session_id === row.id)?.count ?? 0),
     }),
   );
@@ -133,15 +128,7 @@ function sessionView(
   row: SessionRow,
   about: {
     open: EscalationRow[];
-    usage:
-      | {
-          input_tokens: number;
-          output_tokens: number;
-          cost_micros: number;
-          context_used: number | null;
-          context_size: number | null;
-        }
-      | undefined;
+    context: { context_used: number | null; context_size: number | null } | undefined;
     queued: number;
     takeover: TakeoverRow | undefined;
   },
@@ -181,13 +168,7 @@ function sessionView(
     waiting_for: waitingFor(row),
     open_escalations: about.open.map(escalationView),
     queued_prompts: about.queued,
-    usage: {
-      input_tokens: about.usage?.input_tokens ?? 0,
-      output_tokens: about.usage?.output_tokens ?? 0,
-      cost_micros: about.usage?.cost_micros ?? 0,
-      context_used: about.usage?.context_used ?? null,
-      context_size: about.usage?.context_size ?? null,
-    },
+    context: { used: about.context?.context_used ?? null, size: about.context?.context_size ?? null },
   };
 }
 

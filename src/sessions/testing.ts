@@ -58,15 +58,13 @@ export interface WorldOptions {
   budgets?: Partial<BudgetPorts>;
 }
 
-type BudgetPorts = Pick<SessionPorts, 'reserveTurn' | 'onUsage' | 'onPlanWindow' | 'isUsedUp'>;
+type BudgetPorts = Pick<SessionPorts, 'reserveTurn' | 'onUsage' | 'usedSoFar' | 'onPlanWindow' | 'isUsedUp'>;
 
 /** Ports of a world in which every turn may begin. */
 export const withoutBudgets: BudgetPorts = {
   reserveTurn: async () => 'go',
-  async onUsage(_tx, _session, usage) {
-    const { input, output, cached } = usage.kind === 'tokens' ? usage : { input: 0, output: 0, cached: 0 };
-    return { input, output, cached, costMicros: 0, isUsedUp: false };
-  },
+  onUsage: async () => ({ isUsedUp: false }),
+  usedSoFar: async () => null,
   async onPlanWindow() {},
   isUsedUp: async () => false,
 };

@@ -13,6 +13,8 @@ import type { Schema } from './schema/index.ts';
 import { nodeSqliteDialect } from './sqlite/dialect.ts';
 import { openSqlite } from './sqlite/open.ts';
 import { eachStore } from './testing.ts';
+import { readSpendingOfSessions } from '../spending/index.ts';
+import { sessionWorld } from '../sessions/testing.ts';
 
 const clock = manualClock();
 
@@ -84,6 +86,54 @@ eachStore((dialect, open) => {
       list: [...migrations, adding, { ...adding, name: '9003-breaking', breaking: true, up: async () => {} }],
     });
     await expect(reopen()).rejects.toMatchObject({ code: 'database_newer', facts: { migration: '9003-breaking' } });
+  });
+
+  it('what a session used is in one place after 0017, with nothing lost and nothing counted twice (sessions decision 7)', async () => {
+    const { store, location } = await open();
+    const world = sessionWorld(store);
+    const [counted, both, entries] = [
+      await world.running('PD-1'),
+      await world.running('PD-2'),
+      await world.running('PD-3'),
+    ];
+    await store.close();
+    const db = rawDatabase(dialect, location);
+    // The database as the version before had it: totals of which the first never had entries, and the second only in part.
+    await db.deleteFrom('migration').where('name', '=', '0017-one-bill').execute();
+    const old = ['input_tokens', 'output_tokens', 'cached_tokens', 'cost_micros'];
+    await sql`alter table session_context rename to session_usage`.execute(db);
+    await run(
+      db as never,
+      dialect,
+      old.map((column) => `ALTER TABLE session_usage ADD COLUMN ${column} BIGINT NOT NULL DEFAULT 0`),
+    );
+    const at = Date.UTC(2026, 1, 3, 23, 59);
+    const total = (id: string, input: number, micros: number) =>
+      sql`insert into session_usage (session_id, input_tokens, output_tokens, cached_tokens, cost_micros, context_used, context_size, updated_at)
+        values (${id}, ${input}, 7, 3, ${micros}, 40, 200, ${at})`.execute(db);
+    const entry = (id: string, input: number, micros: number) =>
+      sql`insert into usage_entry (session_id, generation, turn_id, day, agent, kind, input_tokens, output_tokens, cached_tokens, cost_micros, cost_source, created_at, updated_at)
+        values (${id}, 1, 't', '2026-02-04', 'turing', 'author:brief', ${input}, 7, 3, ${micros}, 'priced', ${at}, ${at})`.execute(
+        db,
+      );
+    await total(counted.sessionId, 100, 5_000);
+    await total(both.sessionId, 300, 9_000);
+    await entry(both.sessionId, 120, 9_000);
+    await total(entries.sessionId, 50, 1);
+    await entry(entries.sessionId, 80, 2);
+    expect(await migrate(db, dialect, clock)).toEqual(['0017-one-bill']);
+    const sums = await readSpendingOfSessions(db, [counted.sessionId, both.sessionId, entries.sessionId]);
+    expect(sums.get(counted.sessionId)).toMatchObject({ input: 100, output: 7, cached: 3, micros: 5_000 });
+    expect(sums.get(both.sessionId)).toMatchObject({ input: 300, output: 7, cached: 3, micros: 9_000 });
+    expect(sums.get(entries.sessionId)).toMatchObject({ input: 80, output: 7, cached: 3, micros: 2 });
+    const moved = await db.selectFrom('usage_entry').selectAll().where('turn_id', '=', 'before-entries').execute();
+    expect(moved.map(({ day, agent }) => [day, agent])).toEqual([
+      ['2026-02-03', 'turing'],
+      ['2026-02-03', 'turing'],
+    ]);
+    expect(await db.selectFrom('session_context').select(['context_used', 'context_size']).execute()).toEqual(
+      Array.from({ length: 3 }, () => ({ context_used: 40, context_size: 200 })),
+    );
   });
 
   if (dialect === 'sqlite')

@@ -42,7 +42,9 @@ export type VerdictView = z.infer<typeof verdictView>;
 export const checkView = z.object({
   name: z.string(),
   status: z.enum(['passed', 'failed', 'timed-out', 'skipped', 'running']),
+  /** Null: it ran nothing, or was ended by a signal or its time limit. */
   exitCode: z.int().nullable(),
+  /** How long it ran, in ms; null: it ran nothing. */
   durationMs: z.number().nullable(),
   outputTail: z.string().nullable(),
 });

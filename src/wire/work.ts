@@ -167,6 +167,8 @@ export const runView = z.object({
   notIncluded: z.array(z.string()),
   /** Open decision that must be settled first (`repository_trust`), if any. */
   waitsFor: anyId.nullable(),
+  /** Why it starts only later: a short disk or the pressure of the machine; it then goes on by itself. */
+  held: z.string().nullable(),
   warnings: z.array(z.string()),
 });
 export type RunView = z.infer<typeof runView>;

@@ -101,10 +101,9 @@ describe('a repository that cannot be worked on leaves nothing half done (exit 2
 });
 
 describe('a server that cannot start says why and leaves the other alone', () => {
-  test('a second server on the same home ends with exit 4 and names the first one', async () => {
+  test('a second server on the same home is not started, and the first one is named', async () => {
     const second = await crew.cli(['up', '--port', '0']);
-    expect(second).toMatchObject({ code: 4, json: { code: 'already_running' } });
-    expect(second.json.detail).toContain(crew.url());
+    expect(second).toMatchObject({ code: 0, json: { started: false, url: crew.url() } });
     expect((await crew.get('/api/status')).halted).toBe(false);
   });
 

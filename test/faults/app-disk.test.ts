@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { removeOldJournals } from '../../src/app/instance/retention.ts';
-import { isRefused, mustOk } from '../../src/kernel/index.ts';
+import { mustOk } from '../../src/kernel/index.ts';
 import type { StatusView } from '../../src/wire/index.ts';
 import { deliver, judge, openWorld, type World } from '../app/world.ts';
 
@@ -23,12 +23,16 @@ test('a disk without room starts nobody, says what may be removed, and dispatch 
   // What the world was opened with is not in its store.
   await set(world, 'gate.phase', 3);
   writeFileSync(join(world.ctx.paths.sessions, running.id, 'big'), Buffer.alloc(3 * 1024 * 1024));
-  const refused = await world.app.work.run(world.caller(), {
+  const taken = await world.app.work.run(world.caller(), {
     repository: world.checkout('second'),
     request: 'More',
     withChanges: false,
   });
-  expect(isRefused(refused) && refused.refusal.code).toBe('disk_short');
+  // What the operator wants is kept: it is taken, and says that it waits and for what.
+  const held = mustOk(taken);
+  expect(held.held).toMatch(/less than disk\.minFree/);
+  const typed = await world.cli(['run', 'More still', '--repo', world.checkout('third')]);
+  expect([typed.exitCode, typed.err]).toEqual([0, expect.stringMatching(/recorded and waits\. Only .* are free/)]);
   const status = JSON.parse((await world.cli(['status', '--json'])).out) as StatusView;
   expect(status.disk.isShort).toBe(true);
   const journals = status.disk.places.find((place) => place.path === world.ctx.paths.sessions);
@@ -43,7 +47,7 @@ test('a disk without room starts nobody, says what may be removed, and dispatch 
   await set(world, 'disk.minFree', '0B');
   await world.until('the waiting task to be started', async () => {
     const all = mustOk(await world.app.sessions.list(world.caller(), { limit: 50 }));
-    return all.items.some((one) => one.taskId === task.id);
+    return [task.id, held.task.id].every((id) => all.items.some((one) => one.taskId === id));
   });
 });
 

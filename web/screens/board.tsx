@@ -49,6 +49,7 @@ export function Board({ who, onEnd }: { who: WhoamiView; onEnd: () => void }) {
           <strong>Stopped.</strong> Nothing is started, landed or sent until an operator lets it go on.
         </p>
       )}
+      {status.data && <Held status={status.data} />}
       {who.principal === 'operator' && !mayDecide && (
         <p className="banner" role="status">
           This tab can read only: log in again here to decide.
@@ -87,5 +88,22 @@ export function Board({ who, onEnd }: { who: WhoamiView; onEnd: () => void }) {
         </section>
       </main>
     </>
+  );
+}
+
+/** Why ready work does not start although nobody stopped it. */
+function Held({ status: { machine, disk } }: { status: StatusView }) {
+  const gib = (bytes: number): string => `${(bytes / 1024 ** 3).toFixed(1)} GiB`;
+  const reasons = [
+    ...(machine.isHeld ? [`${machine.reason ?? ''}. It goes on when ${machine.goesOn ?? ''}.`] : []),
+    ...(disk.isShort
+      ? [`${gib(disk.freeBytes)} free at ${disk.path}, less than disk.minFree (${gib(disk.minFreeBytes)}).`]
+      : []),
+  ];
+  if (reasons.length === 0) return null;
+  return (
+    <p className="banner" role="status">
+      <strong>Nothing new starts.</strong> {reasons.join(' ')} Ready tasks wait and go on by themselves.
+    </p>
   );
 }

@@ -38,6 +38,23 @@ export function startDispatcher(ctx: AppContext): Reconciler {
 
 /** Why nothing may start on this instance now; `undefined` when it may. */
 export async function whyNothingStarts(ctx: AppContext): Promise<Result<undefined>> {
+  const allowed = await whyNoWorkIsTaken(ctx);
+  return allowed.ok ? requireSpace(ctx) : allowed;
+}
+
+/**
+ * Why new work starts later although it is taken: a short disk, or the pressure of this machine; `null` when it does not wait.
+ * Neither refuses a request: what somebody wants is recorded, and dispatch goes on by itself once there is room (design 6).
+ */
+export async function whyDispatchWaits(ctx: AppContext): Promise<string | null> {
+  const space = await requireSpace(ctx);
+  if (!space.ok) return space.refusal.message;
+  const { isHeld, reason = '', goesOn = '' } = ctx.machine.look();
+  return isHeld ? `Nothing new starts: ${reason}. It goes on when ${goesOn}.` : null;
+}
+
+/** Why nobody may ask for work here at all, which only a human can change; a machine without room is none of it. */
+export async function whyNoWorkIsTaken(ctx: AppContext): Promise<Result<undefined>> {
   if (ctx.halt.isOn())
     return refuse('wrong-state', 'halted', 'Everything was stopped. `chantier stop --go-on` lets it go on.');
   if (ctx.config.get('gate.phase') < 2) {
@@ -59,7 +76,7 @@ export async function whyNothingStarts(ctx: AppContext): Promise<Result<undefine
     .executeTakeFirst();
   if (!operator) return refuse('not-permitted', 'no_operator', 'Nobody could decide yet: run `chantier init` first.');
   const sandbox = requireSandbox(ctx);
-  return sandbox.ok ? requireSpace(ctx) : sandbox;
+  return sandbox.ok ? ok() : sandbox;
 }
 
 async function dispatchReadyTasks(ctx: AppContext): Promise<PassOutcome> {

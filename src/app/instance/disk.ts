@@ -46,7 +46,7 @@ export async function readFreeSpace(ctx: AppContext): Promise<{ path: string; fr
   return others.reduce((least, each) => (each.freeBytes < least.freeBytes ? each : least), first);
 }
 
-/** Refuses to start anything while less than `disk.minFree` is left; what runs goes on, and so does dispatch afterwards. */
+/** Refuses to start a session while less than `disk.minFree` is left; what runs goes on, and so does dispatch afterwards. */
 export async function requireSpace(ctx: AppContext): Promise<Result<undefined>> {
   const minFree = ctx.config.get('disk.minFree');
   if (minFree === 0) return ok();
@@ -55,7 +55,7 @@ export async function requireSpace(ctx: AppContext): Promise<Result<undefined>> 
   return refuse(
     'wrong-state',
     'disk_short',
-    `Only ${inGiB(freeBytes)} are free at ${path}, less than disk.minFree (${inGiB(minFree)}): nothing is started until there is room. \`chantier status\` says what may be removed.`,
+    `Only ${inGiB(freeBytes)} are free at ${path}, less than disk.minFree (${inGiB(minFree)}): nothing is started until there is room; what waits then starts by itself. \`chantier status\` says what may be removed.`,
     { free_bytes: freeBytes, min_bytes: minFree },
   );
 }

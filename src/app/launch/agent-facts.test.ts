@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 import { expect, it, onTestFinished } from 'vitest';
 
@@ -52,6 +52,30 @@ it('an agent that nobody is logged in at, or whose program is gone, comes with w
     'Not logged in: run `codex login`, or hand over OPENAI_API_KEY or CODEX_API_KEY with `--env`.',
   );
   expect(readAgentFacts(agent([`${bin}-gone`]), home, {})).toMatchObject({ binary: null, version: null });
+});
+
+it('the version of a runner, or of a project around a script, is never said as the agent’s', () => {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'chantier-facts-')));
+  onTestFinished(() => rmSync(root, { recursive: true }));
+  const write = (path: string, text: string): string => {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+    return join(root, path);
+  };
+  // A runner with a package of its own around it, as the npm package `node` is.
+  write('runtime/package.json', '{"version":"24.21.0"}');
+  const node = write('runtime/bin/node', '');
+  write('project/package.json', '{"version":"9.9.9","bin":{"agent":"./own.mjs"}}');
+  const loose = write('project/loose.mjs', '');
+  const own = write('project/own.mjs', '');
+  const versionOf = (...command: string[]) => readAgentFacts(agent(command), root, {}).version;
+  expect(versionOf(node, 'script.mjs')).toBeNull();
+  expect(versionOf(node, '--eval', '1')).toBeNull();
+  expect(versionOf(node, loose)).toBeNull();
+  expect(versionOf(node, loose, own)).toBeNull();
+  expect(versionOf(node, own, join(root, 'project'))).toBe('9.9.9');
+  write('lib/node_modules/@x/agent/package.json', '{"version":"1.2.3"}');
+  expect(versionOf(node, write('lib/node_modules/@x/agent/dist/cli.js', ''))).toBe('1.2.3');
 });
 
 it('agents of one log-in or of one key share an account, others do not (design 7)', () => {

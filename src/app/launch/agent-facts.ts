@@ -1,5 +1,5 @@
 import { existsSync, lstatSync, readFileSync, realpathSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 
 import { type AgentNeeds, agentNeeds, readLogIn } from '../../sandbox/index.ts';
 import type { Schema } from '../../store/index.ts';
@@ -65,22 +65,49 @@ function keyHint(needs: AgentNeeds | undefined, handed: string | undefined): str
   return needs === undefined ? '' : `, or hand over ${needs.keyNames.join(' or ')} with \`--env\``;
 }
 
-/** The version that the package around one of the command's files says, or that its own path names. */
+/** Programs that run another one: their own version says nothing about the agent. */
+const runnerPattern = /^(?:node|nodejs|bun|deno|tsx|npx|uvx?|python[\d.]*|pypy[\d.]*|ruby|perl|env|sh|bash|dash|zsh)$/;
+
+/**
+ * The version that the package around the agent's file says, or that its own path names; with a runner (`node /x/agent.js`) that
+ * of the script and never the runner's, so none for a script that belongs to no package.
+ */
 function versionOf(agent: Pick<AgentRow, 'command'>): string | null {
-  const files = (JSON.parse(agent.command) as string[]).filter((word) => word.startsWith('/') && existsSync(word));
-  // With a runner (`node /x/agent.js`) the last file is the agent's own.
-  const file = realpathSync(files.at(-1) ?? '/');
+  const [program = '', ...words] = JSON.parse(agent.command) as string[];
+  const isFile = (word: string): boolean =>
+    word.startsWith('/') && lstatSync(word, { throwIfNoEntry: false }) !== undefined && existsSync(word);
+  if (runnerPattern.test(basename(program))) {
+    const script = words.find(isFile);
+    return script === undefined ? null : versionOfScript(realpathSync(script));
+  }
+  const file = realpathSync([program, ...words].findLast(isFile) ?? '/');
   const named = /\/(?:versions?|releases?)\/v?(\d+\.\d+[\w.-]{0,30})(?:\/|$)/.exec(file)?.[1];
   return named ?? packageVersionAbove(dirname(file));
 }
 
-function packageVersionAbove(folder: string): string | null {
+/** That of the installed package it lies in, or of the package that names this very file as its program. */
+function versionOfScript(file: string): string | null {
+  const installed = /^(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1];
+  if (installed !== undefined) return packageVersionAbove(installed);
+  return packageVersionAbove(dirname(file), (manifest, folder) => {
+    const bin =
+      typeof manifest.bin === 'object' && manifest.bin !== null ? Object.values(manifest.bin) : [manifest.bin];
+    return [...bin, manifest.main].some((named) => typeof named === 'string' && resolve(folder, named) === file);
+  });
+}
+
+function packageVersionAbove(
+  folder: string,
+  isOwner: (manifest: Record<string, unknown>, folder: string) => boolean = () => true,
+): string | null {
   for (let at = folder; at !== dirname(at); at = dirname(at)) {
     const path = join(at, 'package.json');
     const found = lstatSync(path, { throwIfNoEntry: false });
     if (!found?.isFile() || found.size > 1024 ** 2) continue;
     try {
-      const { version } = JSON.parse(readFileSync(path, 'utf8')) as { version?: unknown };
+      const manifest = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>;
+      const { version } = manifest;
+      if (!isOwner(manifest, at)) return null;
       if (typeof version === 'string' && /^\d[\w.+-]{0,40}$/.test(version)) return version;
     } catch {
       return null;

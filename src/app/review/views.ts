@@ -1,5 +1,5 @@
 import { toRfc3339 } from '../../kernel/index.ts';
-import { changedFiles, type Repository, repositoryById } from '../../forge/index.ts';
+import { changedFiles, lastChecksOf, type Repository, repositoryById } from '../../forge/index.ts';
 import { makeVisible } from '../../gate/index.ts';
 import {
   type Landing,
@@ -89,7 +89,7 @@ export async function pullRequestView(ctx: AppContext, pullRequest: PullRequest)
     maxRounds: pullRequest.maxRounds,
     reviewer: claim?.reviewer ?? null,
     verdicts: verdicts.map((verdict) => verdictView(verdict, pullRequest)),
-    checks: landing ? await checkViews(landing) : [],
+    checks: landing ? await checkViews(ctx, landing) : [],
     waitsFor: repository ? await waitsFor(ctx, repository, pullRequest, landing) : null,
     landingId: landing?.id ?? null,
     decisionId: decision?.id ?? null,
@@ -158,13 +158,22 @@ function verdictView(verdict: Verdict, pullRequest: PullRequest): PullRequestVie
 /** The end of a check's log that a client gets. */
 const tailBytes = 8_192;
 
-async function checkViews(landing: Landing): Promise<PullRequestView['checks']> {
+/** As they were recorded, those of a landing that failed too; a check that ran nothing (damaged pointers) has neither number. */
+async function checkViews(ctx: AppContext, landing: Landing): Promise<PullRequestView['checks']> {
+  const recorded = await lastChecksOf(ctx.store.read, landing.id);
+  const bare = landing.checks.map(({ name, status, logPath }) => ({
+    name,
+    status,
+    logPath,
+    exitCode: null,
+    durationMs: null,
+  }));
   return Promise.all(
-    landing.checks.map(async ({ name, status, logPath }) => ({
+    (recorded.length > 0 ? recorded : bare).map(async ({ name, status, exitCode, durationMs, logPath }) => ({
       name,
       status,
-      exitCode: null,
-      durationMs: null,
+      exitCode,
+      durationMs: status === 'skipped' ? null : durationMs,
       outputTail: logPath === undefined ? null : visibleOrNull(await readTail(logPath, tailBytes)),
     })),
   );
@@ -187,7 +196,7 @@ export async function landingView(ctx: AppContext, landing: Landing): Promise<La
     candidateCommit: landing.candidate,
     baseBefore: landing.baseTip,
     commit: landing.landedCommit,
-    checks: await checkViews(landing),
+    checks: await checkViews(ctx, landing),
     checkout: aftermath?.checkout ?? null,
     commands: aftermath?.commands ?? [],
     message: messageOf(landing, aftermath),

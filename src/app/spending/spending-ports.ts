@@ -4,6 +4,7 @@ import {
   bookUsage,
   estimateTurn,
   findUsedUp,
+  readSpending,
   reserveTurn,
   scopeOf,
   settleTurn,
@@ -14,7 +15,7 @@ import type { Tx } from '../../store/index.ts';
 import type { AppContext } from '../context.ts';
 import type { Db } from '../dispatch/db.ts';
 
-type BudgetPorts = Pick<SessionPorts, 'reserveTurn' | 'onUsage' | 'onPlanWindow' | 'isUsedUp'>;
+type BudgetPorts = Pick<SessionPorts, 'reserveTurn' | 'onUsage' | 'usedSoFar' | 'onPlanWindow' | 'isUsedUp'>;
 
 /** What the sessions' domain needs of spending (its `ports.ts`; sessions decision 7). */
 export function budgetPorts(ctx: () => AppContext): BudgetPorts {
@@ -46,8 +47,12 @@ export function budgetPorts(ctx: () => AppContext): BudgetPorts {
               ...(usage.cost ? { cost: usage.cost } : {}),
               ...(usage.isOnPlan ? { isOnPlan: true } : {}),
             };
-      const booked = await bookUsage(tx, spending, spender, await turnOf(tx.db, session), reading);
-      return { ...booked, isUsedUp: await lookAtBudgets(tx, ctx(), spender) };
+      await bookUsage(tx, spending, spender, await turnOf(tx.db, session), reading);
+      return { isUsedUp: await lookAtBudgets(tx, ctx(), spender) };
+    },
+    async usedSoFar(tx, session) {
+      const { input, output, micros: costMicros, sources } = await readSpending(tx.db, { sessionId: session.id });
+      return sources.length === 0 ? null : { input, output, costMicros };
     },
     async onPlanWindow(tx, session, { name, share, resetsAtMs }) {
       await storePlanWindow(tx, {

@@ -4,7 +4,7 @@ import { createProject, findAgent, proposeCodename, showJob, showProject } from 
 import type { RunRequest, RunView } from '../../wire/index.ts';
 import type { Caller } from '../caller.ts';
 import type { AppContext } from '../context.ts';
-import { whyNothingStarts } from '../dispatch/dispatch-tasks.ts';
+import { whyDispatchWaits, whyNoWorkIsTaken } from '../dispatch/dispatch-tasks.ts';
 import { once } from '../once.ts';
 import { findRepository, registerCheckout, settleTrust } from '../repositories/register-repository.ts';
 import { syncBase } from '../repositories/sync-base.ts';
@@ -14,10 +14,10 @@ import { jobView, projectView, taskView } from './views.ts';
 /**
  * `run`: a request becomes project, job and task in one transaction; the dispatcher goes on from there (design section 9).
  * The repository is registered when it is not yet. Uncommitted work stays where it is and is named; with `withChanges` a
- * snapshot of it is what the work starts from.
+ * snapshot of it is what the work starts from. A machine without room refuses nothing: the work waits, and `held` says why.
  */
 export async function runRequest(ctx: AppContext, caller: Caller, request: RunRequest): Promise<Result<RunView>> {
-  const allowed = await whyNothingStarts(ctx);
+  const allowed = await whyNoWorkIsTaken(ctx);
   if (!allowed.ok) return allowed;
   const reachable = await openRepository(ctx, caller, request);
   if (!reachable.ok) return reachable;
@@ -54,6 +54,7 @@ export async function runRequest(ctx: AppContext, caller: Caller, request: RunRe
     notIncluded: request.withChanges ? [] : [...new Set([...staged, ...unstaged, ...untracked])],
     // With something trusted the work goes on under that; the question about the newer configuration waits by itself.
     waitsFor: settled.value.repository.isTrusted ? null : (settled.value.decisionId ?? null),
+    held: await whyDispatchWaits(ctx),
     // Whoever says `run` gives no token estimate, so that one was made is no news.
     warnings: warnings.filter((warning) => !warning.includes('has no token estimate')),
   });

@@ -4,6 +4,7 @@ import type { LandingView } from '../../wire/index.ts';
 import type { CliContext } from '../context.ts';
 import { withProof, withSeen } from '../options.ts';
 import { seenOf } from '../seen-change.ts';
+import { checkLine } from '../show-check.ts';
 import { oneLine } from '../show.ts';
 
 export function define(command: Command, context: CliContext): void {
@@ -26,7 +27,7 @@ function textOf(landing: LandingView): string {
   const checkout = landing.checkout?.message ?? '';
   return [
     oneLine(landing.message, 300),
-    ...landing.checks.map((check) => `check ${oneLine(check.name)}: ${check.status}`),
+    ...landing.checks.map(checkLine),
     ...(landing.commit === null ? [] : [`commit ${landing.commit}`]),
     ...(landing.checkout === null
       ? []

@@ -4,6 +4,7 @@ import { type DiffView, type Page, type PullRequestView, estimateText, spendingT
 import type { CliContext } from '../context.ts';
 import { pathOf } from '../seen-change.ts';
 import { rememberSeenHead, seenFileOf } from '../seen-heads.ts';
+import { checkLine } from '../show-check.ts';
 import { oneLine, table, visible } from '../show.ts';
 import { unlockFileOf } from '../unlock-file.ts';
 
@@ -70,7 +71,7 @@ function textOf(one: PullRequestView): string {
       lines.push(`  ${finding.isBlocking ? 'BLOCKS' : 'note'} ${place}${oneLine(finding.text, 300)}`);
     }
   }
-  for (const check of one.checks) lines.push(`check ${oneLine(check.name)}: ${check.status}`);
+  for (const check of one.checks) lines.push(checkLine(check));
   if (one.body !== '') lines.push('', visible(one.body));
   return lines.join('\n');
 }

@@ -71,6 +71,7 @@ function describeRun(run: RunView): string {
   const left = run.notIncluded.length;
   return [
     `${run.project.codename}/${run.task.codename}: work starts from ${oneLine(run.base)} at ${run.baseCommit.slice(0, 12)}.`,
+    ...(run.held === null ? [] : [`It is recorded and waits. ${oneLine(run.held, 400)}`]),
     ...(left > 0
       ? [
           `Not included: ${counted(left, 'file')} with uncommitted work (${run.notIncluded

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { type Command, Option } from 'commander';
 
 import { awaitReady, isReady, refuseHalfRestored, refuseInsideAgent, startDetached } from '../autostart.ts';
+import type { StatusView } from '../../wire/index.ts';
 import type { CliContext, CommonOptions } from '../context.ts';
 import { ensureOperator } from '../first-run.ts';
 import { failWith, type Outcome } from '../outcome.ts';
@@ -57,9 +58,10 @@ async function upDetached(context: CliContext, options: UpOptions): Promise<Outc
     if (!wasThere) await context.client().send('PUT', '/api/instance/shutdown', { body: {} });
     throw error;
   }
+  if (wasThere) return runsAlready(context);
   const running = await runningServer(context);
-  const text = `Chantier ${version} ${wasThere ? 'runs already' : 'runs'} at ${running.url} (pid ${running.pid}); "chantier down" ends it.`;
-  return { json: { ...running, version, started: !wasThere }, text };
+  const text = `Chantier ${version} runs at ${running.url} (pid ${running.pid}); "chantier down" ends it.`;
+  return { json: { ...running, version, started: true }, text };
 }
 
 async function upHere(context: CliContext, options: UpOptions): Promise<Outcome> {
@@ -99,14 +101,23 @@ async function anotherOne(context: CliContext, options: UpOptions): Promise<Outc
       `Another process holds ${context.paths.home} and is not ready after ${winnerReadyMs / 1000} s.`,
     );
   }
+  if (options.serve) return { json: await runningServer(context), text: '' };
+  return runsAlready(context);
+}
+
+/** What was wanted is so: exit 0. Another version is not what was wanted, so that is refused with the way to it (exit 4). */
+async function runsAlready(context: CliContext): Promise<Outcome> {
   const running = await runningServer(context);
-  if (options.serve) return { json: running, text: '' };
-  throw failWith(
-    'held',
-    'already_running',
-    `A server runs already for ${context.paths.home}: ${running.url} (pid ${running.pid}).`,
-    running,
-  );
+  const theirs = (await context.client().send<StatusView>('GET', '/api/status')).version;
+  if (theirs !== version)
+    throw failWith(
+      'held',
+      'other_version_runs',
+      `Chantier ${theirs} runs for ${context.paths.home} at ${running.url} (pid ${running.pid}), and this is ${version}: "chantier down", then "chantier up" again; agents go on meanwhile.`,
+      { ...running, running: theirs, version },
+    );
+  const text = `Chantier ${version} runs already at ${running.url} (pid ${running.pid}); "chantier down" ends it.`;
+  return { json: { ...running, version, started: false }, text };
 }
 
 async function runningServer(context: CliContext): Promise<{ url: string; pid: number }> {

@@ -45,7 +45,9 @@ export function define(command: Command, context: CliContext): void {
   const remove = command
     .command('remove')
     .description('Take the hooks out again; files that nobody changed since get their old bytes back')
-    .argument('[agents...]', `Of ${known.join(', ')}; default: all`);
+    .argument('[agents...]', `Of ${known.join(', ')}; default: all`)
+    // Nothing is asked here: a script that gives it to `install` may give it to both.
+    .option('--yes', 'Accepted as in "install"; taking them out asks nothing');
   context.action(remove, async ({ args }) => {
     const removed = chosen(args).map((agent) => ({ agent, outcome: removeHooks(context.paths.home, agent) }));
     const words = {

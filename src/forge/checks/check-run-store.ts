@@ -51,6 +51,19 @@ export async function recordCheckRun(
   });
 }
 
+/** The recorded results of the newest run whose key is `<owner>.<anything>`; none = nothing was recorded. */
+export async function lastChecksOf(db: Kysely<Schema>, owner: string): Promise<Omit<CheckResult, 'tail'>[]> {
+  const last = await db
+    .selectFrom('check_run')
+    .select('run_key')
+    .where('run_key', 'like', `${owner}.%`)
+    .orderBy('ended_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return last ? checkRunsOf(db, last.run_key) : [];
+}
+
 /** The recorded results of one run, in order; without the tails, which lie in the logs. */
 export async function checkRunsOf(db: Kysely<Schema>, key: string): Promise<Omit<CheckResult, 'tail'>[]> {
   const rows = await db.selectFrom('check_run').selectAll().where('run_key', '=', key).orderBy('ordinal').execute();

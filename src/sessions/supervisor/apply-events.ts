@@ -152,14 +152,19 @@ async function endTurn(
   await setColumns(tx, session, { turn_open: 0 });
   // The provider took a whole turn: its account is open again, unless it was limited meanwhile.
   if (stopReason !== 'error' && stopReason !== 'cancelled') await freeAccount(tx, accountOfSession(session));
-  const usage = await readUsage(tx, session);
+  const context = await tx.db
+    .selectFrom('session_context')
+    .select('context_used')
+    .where('session_id', '=', session.id)
+    .executeTakeFirst();
+  const used = await ctx.ports.usedSoFar(tx, toSession(session));
   await emitOf(tx, session, 'session.turn-ended', supervisorActor, {
     stop_reason: stopReason,
     prompt_id: promptId,
-    context_used: usage?.context_used ?? null,
-    cost_micros: usage?.cost_micros ?? null,
-    input_tokens: usage?.input_tokens ?? null,
-    output_tokens: usage?.output_tokens ?? null,
+    context_used: context?.context_used ?? null,
+    cost_micros: used?.costMicros ?? null,
+    input_tokens: used?.input ?? null,
+    output_tokens: used?.output ?? null,
     ...('error' in outcome ? { error_code: outcome.error.code } : {}),
   });
   await ctx.ports.onTurnEnded(tx, toSession(session), stopReason, promptId);
@@ -250,24 +255,21 @@ async function findPrompt(tx: Tx, session: SessionRow, id: string): Promise<Prom
     .executeTakeFirst();
 }
 
-/** Context as last said; tokens and money as they were booked on top of what is known (decision 7). */
+/** Books what was used (decision 7), and keeps how full the context is, as last said. */
 async function storeUsage(tx: Tx, ctx: SessionContext, session: SessionRow, event: UsageEvent): Promise<void> {
-  const { isUsedUp, ...booked } = await ctx.ports.onUsage(tx, toSession(session), event);
-  const known = await readUsage(tx, session);
-  const values = {
-    input_tokens: (known?.input_tokens ?? 0) + booked.input,
-    output_tokens: (known?.output_tokens ?? 0) + booked.output,
-    cached_tokens: (known?.cached_tokens ?? 0) + booked.cached,
-    cost_micros: (known?.cost_micros ?? 0) + booked.costMicros,
-    context_used: event.kind === 'usage' ? contextSize(event.usedTokens) : (known?.context_used ?? null),
-    context_size: event.kind === 'usage' ? contextSize(event.contextTokens) : (known?.context_size ?? null),
-    updated_at: tx.now,
-  };
-  await tx.db
-    .insertInto('session_usage')
-    .values({ session_id: session.id, ...values })
-    .onConflict((conflict) => conflict.column('session_id').doUpdateSet(values))
-    .execute();
+  const { isUsedUp } = await ctx.ports.onUsage(tx, toSession(session), event);
+  if (event.kind === 'usage') {
+    const values = {
+      context_used: contextSize(event.usedTokens),
+      context_size: contextSize(event.contextTokens),
+      updated_at: tx.now,
+    };
+    await tx.db
+      .insertInto('session_context')
+      .values({ session_id: session.id, ...values })
+      .onConflict((conflict) => conflict.column('session_id').doUpdateSet(values))
+      .execute();
+  }
   if (isUsedUp) await pauseForBudget(tx, ctx, session);
 }
 
@@ -278,10 +280,6 @@ function contextSize(tokens: number): number | null {
 
 function isBill(event: DriverEvent): boolean {
   return event.kind === 'usage' || event.kind === 'tokens' || event.kind === 'plan-window';
-}
-
-async function readUsage(tx: Tx, session: SessionRow) {
-  return tx.db.selectFrom('session_usage').selectAll().where('session_id', '=', session.id).executeTakeFirst();
 }
 
 async function setColumns(

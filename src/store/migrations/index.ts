@@ -14,6 +14,7 @@ import { notify } from './0013-notify.ts';
 import { agentTty } from './0014-agent-tty.ts';
 import { outsidePeers } from './0015-outside-peers.ts';
 import { spending } from './0016-spending.ts';
+import { oneBill } from './0017-one-bill.ts';
 import type { Migration } from './migration.ts';
 
 export type { Migration, StoreDialect } from './migration.ts';
@@ -38,4 +39,5 @@ export const migrations: readonly Migration[] = [
   agentTty,
   outsidePeers,
   spending,
+  oneBill,
 ];

@@ -214,12 +214,8 @@ export interface SessionReportRow {
 }
 
 /** Tokens and money of a session, summed over its generations. */
-export interface SessionUsageRow {
+export interface SessionContextRow {
   session_id: string;
-  input_tokens: number;
-  output_tokens: number;
-  cached_tokens: number;
-  cost_micros: number;
   /** Size of the agent's context window and how much of it is used, as last reported. */
   context_size: number | null;
   context_used: number | null;
@@ -272,7 +268,7 @@ export interface SessionsSchema {
   prompt: PromptRow;
   message: MessageRow;
   session_report: SessionReportRow;
-  session_usage: SessionUsageRow;
+  session_context: SessionContextRow;
   session_quota: SessionQuotaRow;
   outside_peer: OutsidePeerRow;
   outside_message: OutsideMessageRow;
