@@ -1,13 +1,15 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 
 import { backUpDaily } from '../../src/app/backup/daily-backup.ts';
 import { restoreHome } from '../../src/app/backup/restore-home.ts';
 import { writeBackup } from '../../src/app/backup/write-backup.ts';
+import { addOwner, findOwner, listOwners, removeOwner } from '../../src/app/notify/owners.ts';
 import { pathsOf } from '../../src/config/index.ts';
 import { isRefused, mustOk } from '../../src/kernel/index.ts';
+import { openStore } from '../../src/store/index.ts';
 import { eachStore, openTestSqlite } from '../../src/store/testing.ts';
 import { openWorld } from '../app/world.ts';
 
@@ -49,6 +51,33 @@ test('two backups at once: one is written, the other is told where (design 5)', 
   const [refused] = both.filter(isRefused);
   expect(refused?.refusal).toMatchObject({ kind: 'held', code: 'backup_running' });
   expect(readdirSync(ctx.paths.backups)).toHaveLength(1);
+});
+
+test('a Telegram owner who was taken off the list after the backup decides nothing after a restore (S-34)', async () => {
+  const { caller, ctx, folder } = await setup();
+  for (const id of ['1001', '1002'])
+    await ctx.store.tx(async (tx) => mustOk(await addOwner(tx, { telegramId: id }, caller().actor)));
+  const target = join(folder, 'safe');
+  mustOk(await writeBackup(ctx, caller().actor, target));
+  await ctx.store.tx((tx) => removeOwner(tx, '1002', caller().actor));
+  expect((await listOwners(ctx.store.read)).map(({ telegramId }) => telegramId)).toEqual(['1001']);
+  const paths = pathsOf(join(folder, 'again'));
+  const request = { from: target, paths, passphrase: 'correct horse battery', stopAgents: false, say: () => {} };
+  const restored = mustOk(await restoreHome(request));
+  // Whoever may come back is named, so that the operator can add them anew.
+  expect(restored.formerOwners).toEqual([
+    { telegramId: '1001', operator: 'ada' },
+    { telegramId: '1002', operator: 'ada' },
+  ]);
+  expect(restored.operators).toEqual(['ada']);
+  const store = await openStore({ home: paths });
+  onTestFinished(() => store.close());
+  for (const id of ['1001', '1002']) expect(await findOwner(store.read, id)).toBeUndefined();
+  const events = await store.read.selectFrom('event').select(['kind', 'subject_id']).orderBy('ord').execute();
+  expect(events.filter(({ kind }) => kind === 'notify.owner-removed').map((one) => one.subject_id)).toEqual([
+    '1001',
+    '1002',
+  ]);
 });
 
 eachStore((dialect, open) => {

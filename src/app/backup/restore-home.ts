@@ -8,6 +8,7 @@ import { shellLine } from '../../forge/index.ts';
 import { endLivingRuns, findLivingRuns, revokeTokens } from '../../sessions/index.ts';
 import { acquireInstanceLock, openStore, type Store, verifyStore } from '../../store/index.ts';
 import { verifyPassphrase } from '../access/users.ts';
+import { listOwners, removeOwner } from '../notify/owners.ts';
 import { syncFolder } from './copy-file.ts';
 import { type BackupManifest, damaged, databaseName } from './manifest.ts';
 import { readManifest, stageBackup } from './stage-backup.ts';
@@ -36,7 +37,14 @@ export interface Restored {
   undo: string | null;
   /** Sessions that lived when the backup was made; the next start ends them. */
   endedSessions: number;
+  /** Telegram users that the backup had on the owner list. None of them decides any more until an operator adds it again. */
+  formerOwners: { telegramId: string; operator: string }[];
+  /** Everyone who may log in as an operator now, as the backup had it. */
+  operators: string[];
 }
+
+/** What became void with a restore, and who may still decide. */
+type Voided = Pick<Restored, 'endedSessions' | 'formerOwners' | 'operators'>;
 
 /**
  * Puts a backup back (design section 5): everything is checked and made ready beside the home, then two renames exchange them; the
@@ -102,7 +110,7 @@ async function restoreHeld(request: RestoreRequest, manifest: BackupManifest): P
         aside === null
           ? null
           : `${shellLine(['mv', home, `${home}.undone-${stamp}`])} && ${shellLine(['mv', aside, home])}`,
-      endedSessions: checked.value,
+      ...checked.value,
     });
   } finally {
     await rm(staging, { recursive: true, force: true });
@@ -124,7 +132,7 @@ async function checkStaged(
   manifest: BackupManifest,
   request: RestoreRequest,
   clock: Clock,
-): Promise<Result<number>> {
+): Promise<Result<Voided>> {
   const store = await openStore({ home: pathsOf(staging) }, { clock }).catch((error: unknown) => {
     if (error instanceof Fault && error.code === 'database_newer') return error;
     throw error;
@@ -152,8 +160,12 @@ async function checkStaged(
   }
 }
 
-/** Everything that could speak for a human or an agent of before is void; the event stands in the same transaction. */
-async function writeDown(store: Store, manifest: BackupManifest, operatorId: string): Promise<number> {
+/**
+ * Everything that could speak for a human or an agent of before is void, and so is the owner list of Telegram: whoever was taken off it
+ * after the backup would decide again, and nothing in the backup tells who that is. The event stands in the same transaction.
+ */
+async function writeDown(store: Store, manifest: BackupManifest, operatorId: string): Promise<Voided> {
+  const actor = { kind: 'operator', id: operatorId, channel: 'terminal' } as const;
   return store.tx(async (tx) => {
     await tx.db.updateTable('unlock').set({ ended_at: tx.now }).where('ended_at', 'is', null).execute();
     await tx.db.updateTable('console_session').set({ ended_at: tx.now }).where('ended_at', 'is', null).execute();
@@ -162,11 +174,25 @@ async function writeDown(store: Store, manifest: BackupManifest, operatorId: str
     const living = await revokeTokens(tx);
     await tx.emit({
       kind: 'instance.restored',
-      actor: { kind: 'operator', id: operatorId, channel: 'terminal' },
+      actor,
       subject: { kind: 'instance', id: 'instance' },
       facts: { head: manifest.head.seq, files: manifest.files.length },
     });
-    return living;
+    const owners = await listOwners(tx.db);
+    for (const { telegram_id: id } of await tx.db.selectFrom('telegram_owner').select('telegram_id').execute())
+      await removeOwner(tx, id, actor);
+    const users = await tx.db
+      .selectFrom('user_account')
+      .select('name')
+      .where('role', '=', 'operator')
+      .where('disabled_at', 'is', null)
+      .orderBy('name')
+      .execute();
+    return {
+      endedSessions: living,
+      formerOwners: owners.map(({ telegramId, name }) => ({ telegramId, operator: name })),
+      operators: users.map(({ name }) => name),
+    };
   });
 }
 

@@ -29,13 +29,24 @@ export function define(command: Command, context: CliContext): void {
   });
 }
 
-function textOf({ home, backup, aside, undo, endedSessions }: Restored): string {
+function textOf({ home, backup, aside, undo, endedSessions, formerOwners, operators }: Restored): string {
   return [
     `The backup of ${backup.createdAt} is in ${home} (event ${backup.head.seq}).`,
     ...(aside === null
       ? []
       : [`The home of before lies in ${aside}, its backups too; nothing deletes it. Back to it: ${undo}`]),
     `Log-ins, proofs and open terminals of before are void. ${endedSessions} sessions lived then; the next start ends them as CRASHED (restored), and their tasks go on.`,
+    ...(operators.length > 1
+      ? [`Operators are again those of the backup, with their passphrases of then: ${operators.join(', ')}.`]
+      : []),
+    ...(formerOwners.length > 0
+      ? [
+          'Nobody decides by Telegram until added again, since the backup does not know who was taken off the list after it:',
+          ...formerOwners.map(
+            ({ telegramId, operator }) => `  chantier notify owner add ${telegramId} --operator ${operator}`,
+          ),
+        ]
+      : []),
     'Next: chantier up --detach, then chantier doctor --deep',
   ].join('\n');
 }
