@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { TranscriptPage } from '../wire/index.ts';
 import type { CliContext } from './context.ts';
 import { readThroughRestarts } from './follow-pages.ts';
+import { failureText, retryText } from './show-failure.ts';
 import { TranscriptText } from './show-transcript.ts';
 
 /** How long the server holds a request while nothing comes (ms). */
@@ -32,6 +33,7 @@ export async function followTranscript(
     const { limit, raw } = query;
     page = await readThroughRestarts<TranscriptPage>(context, path, { limit, raw, ...next });
   }
+  if (options.json !== true) sayFailure(context, last);
   return { json: { generation: last.generation, next: last.next, ended: last.ended }, text: text.end() };
 }
 
@@ -47,4 +49,10 @@ function nextOf(
   if (page.ended && page.generation < page.newestGeneration) return { generation: page.generation + 1, after: 0 };
   if (options.follow !== true || (page.ended && page.sessionEnded)) return undefined;
   return { ...here, waitMs: followWaitMs };
+}
+
+/** How it failed goes beside the transcript: what the agent said stays alone on stdout. */
+export function sayFailure({ io }: CliContext, { failure, retry }: TranscriptPage): void {
+  if (failure) io.err(`${failureText(failure)}\n`);
+  if (retry) io.err(`${retryText(retry)}\n`);
 }

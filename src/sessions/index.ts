@@ -104,6 +104,7 @@ export { type JournalHit, type JournalSearch, searchJournal } from './search/sea
 export { searchTexts, type TextHit, type TextPlaces } from './search/search-texts.ts';
 export { SearchPace } from './search/pace.ts';
 export { parseWords, type SearchWords } from './search/search-words.ts';
+export { type ProcessEnd, readEnd } from './read-end.ts';
 export { readableEntries } from './readable/readable-line.ts';
 export type { ReadableEntry } from './readable/frame.ts';
 export { answerWatched, waitWatched, type WatchedOutcome, withdrawWatched } from './watched/answer-watched.ts';

@@ -43,6 +43,8 @@ export interface SessionView {
   outward: OutwardNames;
   reason: string | null;
   generation: number;
+  /** Work folder that it went on in; null = one of its own. */
+  folder_key: string | null;
   peer_id: string;
   conversation_id: string | null;
   summary: string | null;
@@ -147,6 +149,7 @@ function sessionView(
     outward: outwardNames(row),
     reason: row.reason,
     generation: row.generation,
+    folder_key: row.folder_key,
     peer_id: row.endpoint_id,
     conversation_id: row.conversation_id,
     summary: row.summary,

@@ -158,6 +158,8 @@ export type {
   TranscriptPage,
   TranscriptQuery,
   SandboxView,
+  FailureView,
+  RetryView,
   SessionView,
   StartRequest,
   StatusView,

@@ -40,6 +40,34 @@ export type EscalationView = z.infer<typeof escalationView>;
 /** Whether a fact was told by the protocol or concluded from outside (decision 12 of the sessions part). */
 export const factSource = z.enum(['asserted', 'inferred']);
 
+/** How a session failed. `errors` comes from the agent and is untrusted; everything invisible in it is written out. */
+export const failureView = z.object({
+  /** Null: none was written down (killed with its wrapper, never started, the machine went down, a set-up that failed). */
+  exitCode: z.int().nullable(),
+  /** The signal that a code above 128 stands for. */
+  signal: z.string().nullable(),
+  /** The end of its error output, or of the log of the set-up. */
+  errors: z.string(),
+});
+export type FailureView = z.infer<typeof failureView>;
+
+/** Work whose last session failed and that is tried again by itself. */
+export const retryView = z.object({
+  taskId: anyId,
+  sessionId: anyId,
+  workKey: z.string(),
+  agent: z.string(),
+  state: z.enum(['START_FAILED', 'CRASHED']),
+  reason: z.string().nullable(),
+  /** Which try has failed, of how many before a human is asked. */
+  attempt: z.int(),
+  maxAttempts: z.int(),
+  /** Not before then; afterwards as soon as there is room. */
+  nextTryAt: timestamp,
+  failure: failureView.nullable(),
+});
+export type RetryView = z.infer<typeof retryView>;
+
 export const sessionView = z.object({
   id: anyId,
   generation: z.int(),
@@ -73,6 +101,8 @@ export const sessionView = z.object({
   sandbox: z.string(),
   sources: z.object({ state: factSource, lastSeenAt: factSource }),
   endReason: z.string().nullable(),
+  /** Of one that failed, as long as its files are here. */
+  failure: failureView.nullable(),
   spending: spendingView,
   /** What it was expected to use before it began. */
   estimate: estimateView.nullable(),
@@ -120,6 +150,8 @@ export const statusView = z.object({
   openDecisions: z.int(),
   readyTasks: z.int(),
   sessions: z.array(sessionView),
+  /** What failed and is tried again by itself. */
+  retries: z.array(retryView),
   /** Free space where it is shortest. With less than the setting `disk.minFree` nothing is started. */
   disk: z.object({
     path: z.string(),
@@ -257,6 +289,10 @@ export const transcriptPage = z.object({
   ended: z.boolean(),
   /** Whether no further generation can follow. */
   sessionEnded: z.boolean(),
+  /** How this generation failed, when it was read to its end and did. */
+  failure: failureView.nullable(),
+  /** When its work is tried again by itself. */
+  retry: retryView.nullable(),
 });
 export type TranscriptPage = z.infer<typeof transcriptPage>;
 
@@ -266,7 +302,7 @@ export type TerminalQuery = z.infer<typeof terminalQuery>;
 const terminalSize = z.object({ cols: z.int().min(2).max(300), rows: z.int().min(2).max(100) });
 
 /** What a program wrote at its terminal, from a moment on at which the whole screen is known. Untrusted: for a screen, never for a terminal. */
-export const terminalPage = transcriptPage.omit({ entries: true }).extend({
+export const terminalPage = transcriptPage.omit({ entries: true, failure: true, retry: true }).extend({
   frames: z.array(
     z.discriminatedUnion('pty', [
       terminalSize.extend({ pty: z.literal('started') }),

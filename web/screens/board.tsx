@@ -79,6 +79,13 @@ export function Board({ who, onEnd }: { who: WhoamiView; onEnd: () => void }) {
             </p>
           )}
           {status.data && living.length === 0 && <p className="muted">No agent is running.</p>}
+          {(status.data?.retries ?? []).map((retry) => (
+            <p key={retry.sessionId} className="bad" role="status">
+              {retry.workKey}: {retry.state === 'START_FAILED' ? 'start failed' : 'crashed'} {retry.attempt} of{' '}
+              {retry.maxAttempts}: {retry.reason}
+              {retry.failure?.exitCode != null && `, exit ${retry.failure.exitCode}`}. It is tried again by itself.
+            </p>
+          ))}
           {living.map((session) => (
             <SessionCard key={session.id} session={session} />
           ))}

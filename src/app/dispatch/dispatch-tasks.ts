@@ -101,7 +101,7 @@ async function dispatchReadyTasks(ctx: AppContext): Promise<PassOutcome> {
 }
 
 /** How long a task rests after a failed attempt, so that a broken agent is not started in a storm: 10 s, 20 s, … */
-function retryAfterMs(attempts: number): number {
+export function retryAfterMs(attempts: number): number {
   return attempts === 0 ? 0 : Math.min(300_000, 10_000 * 2 ** (attempts - 1));
 }
 

@@ -6,6 +6,7 @@ import { countActive, readLimitedAccounts } from '../../sessions/index.ts';
 import type { SandboxView, StatusView } from '../../wire/index.ts';
 import type { AppContext, Barrier } from '../context.ts';
 import { readChannels } from '../notify/channel-views.ts';
+import { readRetries } from '../sessions/read-failure.ts';
 import { readSessionViews } from '../sessions/views.ts';
 import { readWatched } from '../watched/use-cases.ts';
 import { readDay } from '../spending/views.ts';
@@ -37,6 +38,7 @@ export async function readInstanceStatus(ctx: AppContext, workKey?: string): Pro
     openDecisions: Number(open.count),
     readyTasks: ready.length,
     sessions: await readSessionViews(ctx, workKey === undefined ? {} : { workKey, includeEnded: true, limit: 1 }),
+    retries: await readRetries(ctx),
     disk: await readDisk(ctx),
     watched: workKey === undefined ? await readWatched(ctx) : [],
     channels: await readChannels(ctx),

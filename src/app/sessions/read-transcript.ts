@@ -3,6 +3,7 @@ import { readableEntries, readTranscript, type SessionRow, type TranscriptLine }
 import type { TranscriptPage, TranscriptQuery } from '../../wire/index.ts';
 import type { Caller } from '../caller.ts';
 import type { AppContext } from '../context.ts';
+import { readFailure, readRetries } from './read-failure.ts';
 import { requireHere } from './require-here.ts';
 
 /** The longest text that one entry carries; the rest stays in the journal. */
@@ -42,11 +43,26 @@ export async function readTranscriptPage(
   // Not launched yet, or it never was.
   if (!page.ok) {
     const ended = session.ended_at !== null || generation < session.generation;
-    return ok({ ...head, entries: [], next: query.after ?? 0, hasMore: false, ended });
+    const how = await howItEnded(ctx, session, generation, ended);
+    return ok({ ...head, entries: [], next: query.after ?? 0, hasMore: false, ended, ...how });
   }
   const { lines, next, has_more: hasMore, is_complete: isComplete } = page.value;
   const entries = lines.flatMap((line) => entriesOf(line, query.raw));
-  return ok({ ...head, entries, next, hasMore, ended: isComplete && !hasMore });
+  const ended = isComplete && !hasMore;
+  return ok({ ...head, entries, next, hasMore, ended, ...(await howItEnded(ctx, session, generation, ended)) });
+}
+
+/** At its end a transcript says why the session failed, and when its work is tried again. */
+async function howItEnded(
+  ctx: AppContext,
+  session: SessionRow,
+  generation: number,
+  ended: boolean,
+): Promise<Pick<TranscriptPage, 'failure' | 'retry'>> {
+  if (!ended || generation !== session.generation) return { failure: null, retry: null };
+  const retries = session.task_id === null ? [] : await readRetries(ctx, session.task_id);
+  const retry = retries.find(({ sessionId }) => sessionId === session.id) ?? null;
+  return { failure: await readFailure(ctx, session), retry };
 }
 
 function entriesOf({ offset, text, length }: TranscriptLine, raw: boolean): TranscriptPage['entries'] {

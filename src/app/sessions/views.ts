@@ -7,6 +7,7 @@ import {
 import { readEstimates, readSpendingOfSessions } from '../../spending/index.ts';
 import type { EscalationView, SessionView } from '../../wire/index.ts';
 import type { AppContext } from '../context.ts';
+import { readFailure } from './read-failure.ts';
 import { estimateView, spendingView } from '../spending/views.ts';
 
 /** One session as a client sees it. */
@@ -25,8 +26,10 @@ export async function readSessionViews(
   const ids = sessions.map((session) => session.session_id);
   const spent = await readSpendingOfSessions(ctx.store.read, ids);
   const estimates = await readEstimates(ctx.store.read, ids);
-  return sessions.map((session) => ({
+  const failures = await Promise.all(sessions.map((session) => failureOf(ctx, session)));
+  return sessions.map((session, at) => ({
     ...sessionView(ctx, session, numbers),
+    failure: failures[at] ?? null,
     spending: spendingView(spent.get(session.session_id)),
     estimate: estimateView(estimates.get(session.session_id)),
   }));
@@ -52,7 +55,7 @@ function sessionView(
   ctx: AppContext,
   session: DomainSession,
   numbers: ReadonlyMap<string, number>,
-): Omit<SessionView, 'spending' | 'estimate'> {
+): Omit<SessionView, 'spending' | 'estimate' | 'failure'> {
   return {
     id: session.session_id,
     generation: session.generation,
@@ -85,6 +88,11 @@ function sessionView(
     updatedAt: session.ended_at ?? session.last_seen_at ?? session.started_at,
     endedAt: session.ended_at,
   };
+}
+
+async function failureOf(ctx: AppContext, session: DomainSession): Promise<SessionView['failure']> {
+  const { session_id: id, generation, state, reason } = session;
+  return readFailure(ctx, { id, generation, state, reason, folder_key: session.folder_key });
 }
 
 async function pullRequestNumbers(ctx: AppContext, sessions: readonly DomainSession[]): Promise<Map<string, number>> {

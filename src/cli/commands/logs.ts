@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 
 import type { TranscriptPage } from '../../wire/index.ts';
 import type { CliContext } from '../context.ts';
-import { followTranscript } from '../follow-transcript.ts';
+import { followTranscript, sayFailure } from '../follow-transcript.ts';
 import { momentOf } from '../moment-of.ts';
 import { TranscriptText } from '../show-transcript.ts';
 
@@ -29,7 +29,8 @@ export function define(command: Command, context: CliContext): void {
     if (isWhole) return followTranscript(context, path, query, first, options);
     const text = new TranscriptText();
     const shown = text.add(first.entries) + text.end();
-    if (shown === '' && !options.json) context.io.err(`${emptyText(first)}\n`);
+    if (!options.json) sayFailure(context, first);
+    if (shown === '' && !options.json && first.failure === null) context.io.err(`${emptyText(first)}\n`);
     return { json: first, text: shown };
   });
 }

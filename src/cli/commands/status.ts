@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 
 import { capText, moneyText, planText, spendingText, type StatusView, tokensText } from '../../wire/index.ts';
 import type { CliContext } from '../context.ts';
+import { causeText, retryText } from '../show-failure.ts';
 import { counted, oneLine, shortTime, table, timeLeft } from '../show.ts';
 
 export function define(command: Command, context: CliContext): void {
@@ -55,6 +56,12 @@ function textOf(status: StatusView, console: string | undefined): string {
       ),
     );
   }
+  const failed = status.sessions.filter(({ failure }) => failure !== null);
+  const retries = status.retries.map(retryText);
+  const ends = failed
+    .filter(({ id }) => !status.retries.some(({ sessionId }) => sessionId === id))
+    .map(({ workKey, endReason, failure }) => `${oneLine(workKey, 120)} failed: ${causeText(endReason, failure)}`);
+  if (retries.length + ends.length > 0) lines.push('', ...retries, ...ends);
   for (const { account, reason, until } of status.limits) {
     const end = until === null ? 'until it is settled: "chantier pending"' : `for ${timeLeft(until)}`;
     lines.push('', `The account ${oneLine(account, 80)} is limited (${reason}) ${end}; nothing is started on it.`);

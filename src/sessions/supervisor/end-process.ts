@@ -65,6 +65,7 @@ export async function endProcess(
     await emitOf(tx, session, 'session.process-ended', supervisorActor, {
       how: report?.endedBy ?? 'never-started',
       duration_ms: Math.round(report?.durationMs ?? 0),
+      ...(attached?.exited?.code === undefined ? {} : { exit_code: attached.exited.code }),
     });
     if (report && report.swept > 0)
       await emitOf(tx, session, 'session.swept', supervisorActor, { count: report.swept });

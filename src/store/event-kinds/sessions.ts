@@ -15,7 +15,7 @@ export const sessionsEvents = {
     'A flag of a session was set or cleared: unresponsive, stalled, waiting_approval, limited, taken_over.',
   'session.turn-started': 'The agent began to work on a prompt.',
   'session.turn-ended': 'A turn ended; facts `stop_reason` and usage.',
-  'session.process-ended': 'The process of a generation ended; fact `how`.',
+  'session.process-ended': 'The process of a generation ended; facts `how` and, where it ended by itself, `exit_code`.',
   'session.swept': 'Processes that outlived their agent were ended; fact `count`.',
   'session.keyboard-taken': 'A human took the keyboard of a program at a terminal; what is typed stands in no event.',
   'session.reported': 'An agent reported its status (STATUS_UPDATE); the text is not in the event.',
