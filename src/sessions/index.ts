@@ -23,7 +23,15 @@ export type {
   TerminalControl,
   ToolCallView,
 } from './drivers/index.ts';
-export { agentProfiles, driverFor, findAgentProfile, interactiveCommand, profileForCommand } from './drivers/index.ts';
+export {
+  agentProfiles,
+  driverFor,
+  findAgentProfile,
+  firstStartFiles,
+  interactiveCommand,
+  profileForCommand,
+  type TerminalSession,
+} from './drivers/index.ts';
 export { endSession } from './end-session.ts';
 export { evidenceOf } from './evidence.ts';
 export { fields } from './fields.ts';

@@ -9,6 +9,7 @@ import {
   interactiveCommand,
   type SessionRow,
   type TakeoverRow,
+  type TerminalSession,
   terminalMarker,
   toSession,
 } from '../../sessions/index.ts';
@@ -19,6 +20,7 @@ import { openNetwork } from '../launch/agent-network.ts';
 import { resolveProgram } from '../work/agents.ts';
 import { requireSandbox } from '../workspace/inside.ts';
 import type { SessionFolder } from '../workspace/session-folder.ts';
+import { answerFirstStart } from './answer-first-start.ts';
 import { enterScript, hasTerminalTools } from './enter-script.ts';
 import { terminalFolder } from './terminals.ts';
 
@@ -55,7 +57,12 @@ export async function planTerminal(
   if (!agent) return refuse('not-found', 'unknown_agent', `There is no agent ${session.agent} any more.`);
   const profile = profileOf(agent);
   const { needs } = needsOf(agent);
-  const own = await ownResume(ctx, session, agent, sandbox.value.holds ? (needs?.ownSandboxOff.arguments ?? []) : []);
+  const { home, clone } = place.folder;
+  const { holds } = sandbox.value;
+  const own = await ownResume(ctx, session, agent, {
+    ownSandboxOff: holds ? (needs?.ownSandboxOff.arguments ?? []) : [],
+    ...(holds ? { trustedFolder: clone } : {}),
+  });
   const isShell = request.shell || own.command === undefined;
   const command = isShell ? shellCommand : own.command!;
   const { marker, again } = {
@@ -82,7 +89,12 @@ export async function planTerminal(
   );
   const folder = terminalFolder(ctx, session.id, takeover.id, request.n);
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const wrapped = await sandbox.value.wrap({ ...inside, ownTerminal }, command, folder);
+  const answered = await answerFirstStart(profile, { home, folder: clone, env: inside.env, holds });
+  const wrapped = await sandbox.value.wrap(
+    { ...inside, env: { ...inside.env, ...answered.variables }, ownTerminal },
+    [...answered.words, ...command],
+    folder,
+  );
   const path = join(folder, 'enter.sh');
   await writeFile(path, enterScript(wrapped, { path, marker, again, ownTerminal }), { mode: 0o600 });
   return ok({
@@ -101,12 +113,14 @@ async function ownResume(
   ctx: AppContext,
   session: SessionRow,
   agent: Schema['agent'],
-  sandboxOff: readonly string[],
+  inSandbox: Pick<TerminalSession, 'ownSandboxOff' | 'trustedFolder'>,
 ): Promise<{ command?: string[]; why: string }> {
   const profile = profileOf(agent);
   const conversation = session.conversation_id ?? session.resume_conversation_id;
   if (conversation === null) return { why: 'there is no conversation to resume yet; a shell in its folder instead' };
-  const own = interactiveCommand(profile, conversation, sandboxOff);
+  const handed = JSON.parse(agent.env_names ?? '[]') as string[];
+  const variables = handed.filter((name) => process.env[name] !== undefined);
+  const own = interactiveCommand(profile, conversation, { ...inSandbox, variables });
   if (!own) return { why: `${session.agent} has no resume of its own in a terminal; a shell in its folder instead` };
   for (const candidate of candidatesOf(profile.command, own.program))
     if (await isExecutable(candidate)) return { command: [candidate, ...own.args], why: '' };

@@ -32,4 +32,5 @@ export type {
   TurnState,
 } from './driver-event.ts';
 export { driverFor } from './driver-for.ts';
-export { interactiveCommand } from './interactive-command.ts';
+export { firstStartFiles } from './first-start.ts';
+export { interactiveCommand, type TerminalSession } from './interactive-command.ts';
