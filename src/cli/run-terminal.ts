@@ -1,6 +1,7 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync, type StdioOptions } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 
+import { terminalHold } from '../wire/index.ts';
 import { failWith } from './outcome.ts';
 
 /** How a program in the operator's terminal ended. */
@@ -11,7 +12,8 @@ export interface TerminalEnd {
 
 /**
  * Runs `command` in the terminal that this process was given, and waits for it. `quiet`: what it writes goes to stderr, because
- * stdout is for one JSON document. A terminal that was left raw by a program that was killed is made usable again.
+ * stdout is for one JSON document. The program ends with this process, which holds the other end of its fourth
+ * descriptor. A terminal that was left raw by a program that was killed is made usable again.
  */
 export async function runTerminal(command: readonly string[], options: { quiet: boolean }): Promise<TerminalEnd> {
   const [program = '', ...args] = command;
@@ -20,7 +22,11 @@ export async function runTerminal(command: readonly string[], options: { quiet: 
   const ignore = (): void => {};
   process.on('SIGINT', ignore);
   try {
-    const child = spawn(program, args, { stdio: ['inherit', options.quiet ? 2 : 'inherit', 'inherit'] });
+    const stdio: StdioOptions = ['inherit', options.quiet ? 2 : 'inherit', 'inherit', 'pipe'];
+    const child = spawn(program, args, {
+      stdio,
+      env: { ...process.env, [terminalHold.variable]: `${terminalHold.fd}` },
+    });
     return await new Promise((resolve, reject) => {
       child.once('error', reject);
       child.once('exit', (code, signal) => resolve({ code, signal }));

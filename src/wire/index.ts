@@ -258,6 +258,7 @@ export {
   handedBackView,
   takeoverRequest,
   takeoverView,
+  terminalHold,
   terminalRequest,
   terminalView,
 } from './wheel.ts';

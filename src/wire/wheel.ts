@@ -46,6 +46,9 @@ export const terminalView = z.object({
 });
 export type TerminalView = z.infer<typeof terminalView>;
 
+/** How the command of a terminal learns that who opened it is gone: a descriptor that ends with that process, told by a variable. */
+export const terminalHold = { variable: 'CHANTIER_TERMINAL_HELD', fd: 3 } as const;
+
 export const handbackRequest = z.object({
   note: longText.optional(),
   /** Message under which uncommitted files are committed; left out, they are refused by name. */

@@ -52,8 +52,8 @@ const openAiResponses: ModelApi = {
   path: /\/responses$/,
   read: ({ input = [], tools = [] }) => ({
     turns: (typeof input === 'string' ? [{ role: 'user', content: input }] : input).flatMap((item: Fields) => {
-      if (item.role === 'user') return [{ by: 'user', text: textOf(item.content) }];
-      const isOwn = item.role === 'assistant' || item.type === 'function_call' || item.type === 'custom_tool_call';
+      if (item.role === 'user' || item.role === 'assistant') return [{ by: item.role, text: textOf(item.content) }];
+      const isOwn = item.type === 'function_call' || item.type === 'custom_tool_call';
       return isOwn ? [{ by: 'assistant', text: '' }] : [];
     }),
     tools: tools.flatMap((tool: Fields) =>

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -6,6 +7,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { entry } from '../e2e/instance.ts';
 import { node } from '../e2e/built-package.ts';
 import { type Crew, openCrew, type SessionFacts, type Step } from '../e2e/crew.ts';
+import { leftOn } from '../e2e/left-on.ts';
+import { descendants } from '../e2e/processes.ts';
+import { sitDown } from '../e2e/sit-down.ts';
 import { git, makeMakeRepository } from '../repositories/index.ts';
 
 let crew: Crew;
@@ -103,6 +107,48 @@ describe('humans at the wheel, by the command line (design 7)', () => {
       const again = await crew.cli(['takeover', session.workKey, '--again', '--shell'], { stdin: commitHuman });
       return again.code === 0;
     });
+    const back = await crew.must(['handback', session.workKey]);
+    expect(back.json.commits).toHaveLength(1);
+    await crew.decision(run, 'landing', 60_000);
+  });
+
+  test('a program killed with -9 in a terminal leaves none of its modes on: screen, cursor, pastes, mouse, keyboard, colours (design 7)', async () => {
+    const { session } = await runHanging('modes');
+    const person = await sitDown(crew, ['takeover', session.workKey, '--shell']);
+    await person.sees(/[$#]$/m);
+    const modes =
+      '\\033[?1049h\\033[?25l\\033[?2004;1000;1003;1004;1006;2026h\\033[>7u\\033[>4;2m\\033[2;5r\\033[1;31mDR\\101WN';
+    person.type(`printf '${modes}'; kill -9 $$\r`);
+    expect(await person.ended).toBe(0);
+    expect(person.written()).toContain('\u001B[1;31mDRAWN');
+    expect(leftOn(person.written())).toEqual([]);
+    const { text, cursor } = await person.screen();
+    expect(text.join('\n')).toContain('The terminal is closed');
+    expect(text.join('\n')).not.toContain('DRAWN');
+    expect(text[cursor.row - 1]).toContain('Open another:');
+  });
+
+  test("the command line killed with -9 while its shell lives on: what ran in the terminal ends, the screen is the shell's again, and another terminal opens at once (design 7)", async () => {
+    const { run, session } = await runHanging('shell-lives');
+    const person = await sitDown(crew, ['takeover', session.workKey, '--shell'], { inShell: true });
+    await person.sees(/bash-[^]*bash-/);
+    person.type(`printf '\\033[?1049h\\033[?2004;1003h'; echo $((6 * 7)); exec sleep 1234\r`);
+    await person.sees('42');
+    const { takeover } = (await crew.must(['status', session.workKey])).json.sessions[0];
+    expect(takeover).not.toBeNull();
+    const client = descendants(person.pid).find((pid) =>
+      readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('\0takeover\0'),
+    )!;
+    process.kill(client, 'SIGKILL');
+    const again = await crew.until('another terminal', async () => {
+      const opened = await crew.cli(['takeover', session.workKey, '--again', '--shell'], { stdin: commitHuman });
+      return opened.code === 0 && opened;
+    });
+    expect(again.json.terminal.program).toBe('shell');
+    await crew.until('the old one to be left', async () => leftOn(person.written()).join() === '');
+    person.type('echo the shell $((40 + 4))\r');
+    await person.sees('the shell 44');
+    person.kill('SIGKILL');
     const back = await crew.must(['handback', session.workKey]);
     expect(back.json.commits).toHaveLength(1);
     await crew.decision(run, 'landing', 60_000);

@@ -1,14 +1,13 @@
-import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import type * as NodePty from '@lydell/node-pty';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-import { findPty, openScreen, parseTerminalFrame } from '../../src/terminal/index.ts';
+import { openScreen, parseTerminalFrame } from '../../src/terminal/index.ts';
 import { node, packageFolder } from '../e2e/built-package.ts';
-import { createInstance, entry, type Instance } from '../e2e/instance.ts';
+import { createInstance, type Instance } from '../e2e/instance.ts';
 import { descendants, isAlive, startOf } from '../e2e/processes.ts';
+import { sitDown } from '../e2e/sit-down.ts';
 import { makeMakeRepository } from '../repositories/index.ts';
 
 let instance: Instance;
@@ -34,37 +33,10 @@ async function start(codename: string, command: string[]) {
   });
 }
 
-/** The shipped program in a real terminal of its own, as somebody sits at it. */
-async function sit(argv: string[]) {
-  const pty = findPty();
-  if (!pty.found) throw new Error(pty.why);
-  const { spawn } = createRequire(import.meta.url)(pty.module) as typeof NodePty;
-  const size = { cols: 100, rows: 28 };
-  const env = { ...(instance.env as Record<string, string>), TERM: 'xterm-256color', LANG: 'C.UTF-8' };
-  const program = spawn(node, [entry, ...argv], { name: 'xterm-256color', ...size, cwd: instance.root, env });
-  const screen = await openScreen(size);
-  let drawn = Promise.resolve();
-  program.onData((text) => void (drawn = drawn.then(() => screen.write(text))));
-  const ended = new Promise<number>((resolve) => program.onExit(({ exitCode }) => resolve(exitCode)));
-  return {
-    type: (keys: string) => program.write(keys),
-    resize: (cols: number, rows: number) => {
-      program.resize(cols, rows);
-      screen.resize({ cols, rows });
-    },
-    ended,
-    sees: (what: string) =>
-      instance.until(`the terminal to show ${what}`, async () => {
-        await drawn;
-        return screen.view().text.join('\n').includes(what);
-      }),
-  };
-}
-
 test('a program at a terminal outlives a server that is killed; who types at it goes on after the restart, and no key is lost or doubled (S-48, sessions case 65)', async () => {
   const session = await start('painter', [node, join(packageFolder, 'test/agents/draws-screen.mjs')]);
   const begun = startOf(session.pid);
-  const person = await sit(['attach', session.workKey, '--write']);
+  const person = await sitDown(instance, ['attach', session.workKey, '--write']);
   await person.sees('Draws 100x27');
   person.type('abc');
   await person.sees('keys: 3');
@@ -91,7 +63,7 @@ test('a program at a terminal outlives a server that is killed; who types at it 
 
 test('the process that keeps the terminal killed with -9 is a crash within a second, and nothing of the program is left', async () => {
   const session = await start('crasher', [node, join(packageFolder, 'test/agents/draws-screen.mjs'), 'stubborn']);
-  const watching = await sit(['attach', session.workKey]);
+  const watching = await sitDown(instance, ['attach', session.workKey]);
   await watching.sees('keys: 0');
   const all = [session.pid, ...descendants(session.pid)];
   const host = all.find((pid) => commandOf(pid).startsWith('chantier-pty'))!;
