@@ -10,11 +10,12 @@ import { rolldown } from 'rolldown';
 import { takeBuiltins } from './builtins-plugin.ts';
 import { collectLicences } from './licences.ts';
 
-/** Programs that are started as processes of their own, by the name of their file. */
+/** Programs that are started as processes or threads of their own, by the name of their file. */
 const programs = {
   cli: 'src/cli/main.ts',
   wall: 'src/sandbox/wall/main.ts',
   'pty-host': 'src/terminal/host/main.ts',
+  'line-reader': 'src/sessions/search/line-reader.ts',
 };
 
 const target = resolve(process.argv[2] ?? 'dist');

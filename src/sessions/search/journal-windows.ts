@@ -14,7 +14,7 @@ export interface WindowLine {
 
 /** Whole lines that end at or before where was asked, in their order. */
 export interface JournalWindow {
-  lines: WindowLine[];
+  lines: Iterable<WindowLine>;
   /** Everything from here to where was asked was looked at; a line begins here, or `isInLine`. */
   from: number;
   /** `from` lies inside a line that is too long to look at. */
@@ -67,15 +67,24 @@ function cutWindow(
   const begin = part.isWholeStart ? 0 : firstNewline + 1;
   // No line begins in it, or only one that does not end in it.
   if (!part.isWholeStart && (firstNewline < 0 || (firstNewline === bytes.length - 1 && !part.isInLine))) return nothing;
-  const lines: WindowLine[] = [];
+  const last = bytes.lastIndexOf(10) + 1;
+  const rest = part.isInLine ? bytes.length - Math.max(begin, last) : 0;
+  const lines = linesOf(bytes, begin, part);
+  return { lines, from: part.start + begin, isInLine: false, tooLong: rest, freed: 0 };
+}
+
+/** One after another and never all at once: a window may be nothing but a million newlines. */
+function* linesOf(
+  bytes: Buffer,
+  begin: number,
+  part: { start: number; end: number; isInLine: boolean },
+): Generator<WindowLine> {
   let at = begin;
   for (let newline = bytes.indexOf(10, at); newline >= 0; newline = bytes.indexOf(10, at)) {
-    lines.push({ start: part.start + at, end: part.start + newline + 1, bytes: bytes.subarray(at, newline) });
+    yield { start: part.start + at, end: part.start + newline + 1, bytes: bytes.subarray(at, newline) };
     at = newline + 1;
   }
-  const rest = bytes.length - at;
-  if (rest > 0 && !part.isInLine) lines.push({ start: part.start + at, end: part.end, bytes: bytes.subarray(at) });
-  return { lines, from: part.start + begin, isInLine: false, tooLong: part.isInLine ? rest : 0, freed: 0 };
+  if (at < bytes.length && !part.isInLine) yield { start: part.start + at, end: part.end, bytes: bytes.subarray(at) };
 }
 
 async function readPart(path: string, start: number, buffer: Buffer): Promise<Buffer> {

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /** So long one search works at a stretch before others have their turn (ms). */
-const stretchMs = 15;
+const stretchMs = 8;
 
 /** Bounds of one call. */
 export interface PaceBounds {

@@ -10,6 +10,7 @@ import {
 import type { ReadableEntry } from '../readable/frame.ts';
 import { readableEntries } from '../readable/readable-line.ts';
 import { type JournalWindow, readWindow, windowBytes, type WindowEnd } from './journal-windows.ts';
+import { isLong, readApart } from './read-apart.ts';
 import type { SearchPace } from './pace.ts';
 import type { SearchWords } from './search-words.ts';
 import { TextUnits, type UnitHit } from './text-units.ts';
@@ -112,7 +113,8 @@ async function matchWindow(
   let leading: ReadLine[] | undefined = window.from > low ? [] : undefined;
   for (const { start, end, bytes } of window.lines) {
     await pace.breathe();
-    const line = { start, entries: readableEntries(bytes.toString('utf8')) };
+    const entries = isLong(bytes) ? await readApart(bytes) : readableEntries(bytes.toString('utf8'));
+    const line = { start, entries };
     const goesOn: boolean = leading !== undefined && doesGoOn(leading, line);
     if (goesOn) leading?.push(line);
     if (leading && goesOn && end - window.from <= maxLeft) continue;
