@@ -13,8 +13,8 @@ export interface Shown {
   replyTo: number | undefined;
 }
 
-/** An answer that a test puts in place of the next one of a method. */
-export type Failure = { status: number; retryAfter?: number } | 'cut';
+/** An answer that a test puts in place of the next one of a method; `taken`: it is done, and the connection ends before the answer. */
+export type Failure = { status: number; retryAfter?: number } | 'cut' | 'taken';
 
 /** A Bot API on 127.0.0.1: real HTTP, long polling, updates until they are confirmed by an offset, 409 for a second reader. */
 export interface BotServer {
@@ -142,7 +142,9 @@ export async function startBotServer(): Promise<BotServer> {
     const body = JSON.parse(Buffer.concat(chunks).toString() || '{}') as Record<string, unknown>;
     calls.push({ method, body });
     const failure = failures.get(method)?.shift();
-    if (failure === 'cut') {
+    if (failure === 'taken') methods[method]?.(body);
+    if (failure === 'cut' || failure === 'taken') {
+      changed();
       request.socket.destroy();
       return;
     }

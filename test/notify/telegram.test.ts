@@ -72,6 +72,72 @@ eachStore((_dialect, open) => {
     expect(await world.events('escalation.answered')).toHaveLength(1);
     await world.bot.shown((one) => one.text.includes('was already answered by ada'));
   });
+
+  /** A message was taken by Telegram and the server died before it noted that: it is in the chat twice, the first unknown to us. */
+  const sentTwice = async (open: (world: Awaited<ReturnType<typeof setup>>) => Promise<string>, mark: string) => {
+    const world = await setup();
+    world.bot.failNext('sendMessage', 'taken');
+    const id = await open(world);
+    await world.pass(600);
+    await world.bot.shown((one) => one.text.includes(mark));
+    await world.notifying.stop();
+    const restarted = await openNotifyWorld(
+      { store: await world.reopen(), clock: world.clock },
+      { home: world.home, botApi: world.bot.url },
+    );
+    restarted.notifying.start();
+    await restarted.pass(2_000);
+    const second = await world.bot.shown((one) => one.text.includes('Sent again'));
+    const [first] = world.bot.sent.filter((one) => one.text.includes(mark));
+    expect(first?.message_id).not.toBe(second.message_id);
+    const bot = { id: Number(world.bot.token.split(':')[0]), is_bot: true, first_name: 'bot' };
+    const reply = (to: typeof second, text: string) =>
+      world.bot.write(owner, text, {
+        reply_to_message: { message_id: to.message_id, date: 0, from: bot, text: to.text },
+      });
+    return { world, id, first: first!, second, reply };
+  };
+
+  it.each([
+    ['first', 'second'],
+    ['second', 'first'],
+  ] as const)(
+    'a question that a kill -9 between sending and recording doubled is not answered twice: the %s is answered, the %s says so (S-34)',
+    async (one, other) => {
+      const ask = async (world: Awaited<ReturnType<typeof setup>>) =>
+        (await world.ask('PD-1', 'Which rounding?')).ids[0]!;
+      const { world, id, reply, ...messages } = await sentTwice(ask, 'Which rounding?');
+      reply(messages[one], 'Half up');
+      await world.bot.confirmed();
+      expect(await world.question(id)).toMatchObject({ status: 'ANSWERED', answer: 'Half up' });
+      reply(messages[other], 'Half down');
+      await world.bot.confirmed();
+      await world.bot.shown((shown) => shown.text.includes('was already answered by ada'));
+      expect(await world.question(id)).toMatchObject({ answer: 'Half up' });
+      expect(await world.events('escalation.answered')).toHaveLength(1);
+    },
+  );
+
+  it.each([
+    ['first', 'second'],
+    ['second', 'first'],
+  ] as const)(
+    'a decision that was doubled so is not decided twice: the button of the %s decides, the %s says so (G-19)',
+    async (one, other) => {
+      const { world, id, ...messages } = await sentTwice(
+        (made) => made.open({ kind: 'dead_letter', subject: { kind: 'channel', id: 'webhook' } }),
+        'dead letter',
+      );
+      const [approve, refuse] = messages.first.buttons.map((button) => button.callback_data) as [string, string];
+      world.bot.press(owner, messages[one].message_id, approve);
+      await world.bot.confirmed();
+      expect((await world.decision(id)).outcome).toBe('approved');
+      world.bot.press(owner, messages[other].message_id, refuse);
+      await world.bot.confirmed();
+      await world.bot.shown((shown) => shown.text.includes('was already approved by ada'));
+      expect((await world.decision(id)).outcome).toBe('approved');
+    },
+  );
 });
 
 describe('Telegram', () => {
@@ -130,8 +196,8 @@ describe('Telegram', () => {
     await world.pass(2_000);
     const shown = await world.bot.shown((one) => one.text.includes(`Decision ${letter}`));
     expect(shown.buttons).toMatchObject([
-      { text: 'Try again', callback_data: `approve:${letter}` },
-      { text: 'Drop it', callback_data: `refuse:${letter}` },
+      { text: 'Try again', callback_data: expect.stringMatching(`^approve:${letter}:[0-9a-f]{10}$`) },
+      { text: 'Drop it', callback_data: expect.stringMatching(`^refuse:${letter}:[0-9a-f]{10}$`) },
     ]);
     world.bot.press(owner, shown.message_id, `approve:${letter}`);
     await world.bot.confirmed();

@@ -23,8 +23,13 @@ export async function writeLetter(ctx: AppContext, receiver: Receiver, message: 
   if (message.parts.length > 1) return { ...base, ...(await summarise(ctx, parts, open)) };
   if (only.subject.startsWith('alert:')) return { ...base, ...(await alertLetter(ctx, only)) };
   const decisions = only.decisionIds.flatMap((id) => open.get(id) ?? []);
-  return { ...base, ...decisionLetter(receiver, decisions, { subject: only.subject, isReminder: only.isReminder }) };
+  const letter = decisionLetter(receiver, decisions, { subject: only.subject, isReminder: only.isReminder });
+  if (!message.isRepeated || letter.decisions.length === 0) return { ...base, ...letter };
+  // Nobody knows whether the first try arrived; should both be there, they must not look like two questions.
+  return { ...base, ...letter, parts: [{ ours: sentAgain }, ...letter.parts] };
 }
+
+const sentAgain = 'Sent again: the same may have arrived before. Whichever you answer, it is answered once.';
 
 /** A letter about decisions of one subject: the questions of a session in the order in which they can be answered, or one decision. */
 export function decisionLetter(

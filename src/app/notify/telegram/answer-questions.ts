@@ -1,10 +1,15 @@
 import { say, type Turn } from './conversation.ts';
 import { readDecision, settleByPhone, showDecision } from './settle-by-phone.ts';
-import { decisionsOfMessage } from './sent-messages.ts';
+import { decisionsOfMessage, decisionsOfText } from './sent-messages.ts';
 
 /** A reply answers the question of the message it replies to; of several questions in their order (S-32). */
-export async function answerByReply(turn: Turn, reply: { to: number; text: string; messageId: number }): Promise<void> {
-  const ids = await decisionsOfMessage(turn.ctx, turn.owner.telegramId, reply.to);
+export async function answerByReply(
+  turn: Turn,
+  reply: { to: number; toText?: string | undefined; text: string; messageId: number },
+): Promise<void> {
+  const owner = turn.owner.telegramId;
+  const recorded = await decisionsOfMessage(turn.ctx, owner, reply.to);
+  const ids = recorded ?? (await decisionsOfText(turn.ctx, owner, reply.toText ?? ''));
   const [first] = ids ?? [];
   const decision = first === undefined ? undefined : await readDecision(turn.ctx, first);
   if (!ids || !decision) {

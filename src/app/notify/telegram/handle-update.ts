@@ -6,7 +6,7 @@ import { findOwner, listOwners } from '../owners.ts';
 import { answerByReply } from './answer-questions.ts';
 import { type Conversation, say, type Turn } from './conversation.ts';
 import { obeyCommand, readCommand } from './obey-command.ts';
-import { decisionsOfMessage } from './sent-messages.ts';
+import { copyByTag, decisionsOfMessage } from './sent-messages.ts';
 import { settleByPhone } from './settle-by-phone.ts';
 
 /** Longest line that a pressed button shows. */
@@ -43,7 +43,15 @@ async function hear(talk: Conversation, message: Message, key: string): Promise<
   const command = readCommand(text);
   if (command) await obeyCommand(turn, { ...command, messageId: message.message_id });
   else if (message.reply_to_message)
-    await answerByReply(turn, { to: message.reply_to_message.message_id, text, messageId: message.message_id });
+    await answerByReply(turn, {
+      to: message.reply_to_message.message_id,
+      // What Telegram says that our own bot wrote; a quote of anybody else says nothing.
+      ...(String(message.reply_to_message.from?.id) === talk.bot.botId
+        ? { toText: message.reply_to_message.text }
+        : {}),
+      text,
+      messageId: message.message_id,
+    });
   else await say(turn, 'To answer, reply to the message of the question. /pending lists what is open, /help the rest.');
 }
 
@@ -71,18 +79,24 @@ async function pressButton(talk: Conversation, query: CallbackQuery, key: string
     return;
   }
   const turn: Turn = { ...talk, owner, key };
-  const match = /^(approve|refuse):([a-z0-9]{4,32})$/.exec(query.data ?? '');
+  const match = /^(approve|refuse):([a-z0-9]{4,32})(?::([0-9a-f]{10}))?$/.exec(query.data ?? '');
   const ids = await decisionsOfMessage(talk.ctx, owner.telegramId, message.message_id);
-  if (!match || ids?.includes(match[2]!) !== true) {
+  const [decisionId = '', tag] = match?.slice(2) ?? [];
+  // A message whose number was lost with a killed server is known by the tag that it shares with its copy.
+  const copy = ids === undefined && tag !== undefined ? await copyByTag(talk.ctx, id, { decisionId, tag }) : undefined;
+  if (!match || (ids?.includes(decisionId) !== true && copy === undefined)) {
     await talk.refused('button_of_no_message', id);
     await answer(turn, query.id, 'This button belongs to no message of ours. /pending shows what is open.');
     return;
   }
   const verdict = match[1] as 'approve' | 'refuse';
-  const outcome = await settleByPhone(turn, match[2]!, { verdict });
+  const outcome = await settleByPhone(turn, decisionId, { verdict });
   await answer(turn, query.id, outcome.text);
   if (outcome.isClosed) await bestEffort(talk.bot.removeButtons(owner.telegramId, message.message_id, talk.signal));
   await say(turn, outcome.text, message.message_id);
+  if (!outcome.isClosed || copy?.messageId === undefined) return;
+  await bestEffort(talk.bot.removeButtons(owner.telegramId, copy.messageId, talk.signal));
+  await say(turn, outcome.text, copy.messageId);
 }
 
 function answer(turn: Turn, queryId: string, text: string): Promise<void> {

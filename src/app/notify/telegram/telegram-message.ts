@@ -2,6 +2,7 @@ import type { InlineKeyboardMarkup, MessageEntity } from 'grammy/types';
 
 import { ChannelFault, type Receiver, targetOf } from '../channel.ts';
 import { cut, type Letter } from '../letter.ts';
+import { tagOf } from './sent-messages.ts';
 import type { BotApi, OutgoingMessage } from './bot-api.ts';
 
 /** Longest text of a message, in UTF-16 units. */
@@ -65,7 +66,7 @@ function keyboardOf(letter: Letter): InlineKeyboardMarkup | undefined {
   if (letter.buttons.length === 0) return undefined;
   const row = letter.buttons.map(({ label, verdict, decisionId }) => ({
     text: label,
-    callback_data: `${verdict}:${decisionId}`,
+    callback_data: `${verdict}:${decisionId}:${tagOf(letter.key)}`,
   }));
   return { inline_keyboard: [row] };
 }
