@@ -22,6 +22,8 @@ export interface AgentNeeds {
   keyNames: readonly string[];
   /** Set when a key was handed over and the program does not look for one by itself. */
   keyEnv?: Readonly<Record<string, string>>;
+  /** It writes a key that it was handed over in place of its stored log-in, which is then not shown to it: it is the operator's. */
+  keyReplacesLogIn?: boolean;
   /** Its model API and what refreshes its log-in; nothing that it calls merely to report. */
   rules: readonly WallRule[];
   /** How its own sandbox is switched off in favour of ours: nested, every command fails while it reports success. */
@@ -49,6 +51,7 @@ export const agentNeeds = {
     keyNames: ['OPENAI_API_KEY', 'CODEX_API_KEY'],
     // The adapter takes a key only when it is told to log in with one.
     keyEnv: { DEFAULT_AUTH_REQUEST: '{"methodId":"api-key"}' },
+    keyReplacesLogIn: true,
     rules: [{ host: 'api.openai.com' }, { host: 'chatgpt.com' }, { host: 'auth.openai.com' }],
     ownSandboxOff: {
       arguments: ['--dangerously-bypass-approvals-and-sandbox'],

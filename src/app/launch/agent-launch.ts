@@ -139,7 +139,8 @@ export async function agentSandbox(
   const identity = start.identity ?? { name: session.agent, email: `${session.agent}@agents.chantier.invalid` };
   const env = environmentOf(ctx, identity, agent, profile, needs, place, start.variables);
   const { sandbox } = insideOf(ctx);
-  const logIn = program === undefined ? {} : await prepareLogIn(ctx, sandbox, program, place.folder.home);
+  const isReplaced = needs?.keyReplacesLogIn === true && hasKey(agent, needs);
+  const logIn = program === undefined || isReplaced ? {} : await prepareLogIn(ctx, sandbox, program, place.folder.home);
   return { ...sandboxProfile(ctx, place, env, start), ...logIn };
 }
 
@@ -171,8 +172,7 @@ function environmentOf(
   const credentials = needs?.folderVariable
     ? { [needs.folderVariable]: join(place.folder.home, needs.credentialFolder) }
     : {};
-  const hasKey = needs?.keyNames.some((name) => handed.some(([given]) => given === name)) === true;
-  const logIn = hasKey ? needs?.keyEnv : needs?.logInEnv;
+  const logIn = needs && hasKey(agent, needs) ? needs.keyEnv : needs?.logInEnv;
   return workFolderEnvironment(place.folder, {
     identity,
     inside: insideOf(ctx),
@@ -187,6 +187,12 @@ function environmentOf(
       ...variables,
     },
   });
+}
+
+/** Whether a key of its program is handed over to an agent. */
+function hasKey(agent: Schema['agent'], needs: AgentNeeds): boolean {
+  const handed = JSON.parse(agent.env_names ?? '[]') as string[];
+  return needs.keyNames.some((name) => handed.includes(name) && process.env[name] !== undefined);
 }
 
 /** Shows the agent its log-in, and nothing else of the operator's folder: settings and hooks left there would run outside. */
