@@ -69,8 +69,11 @@ export interface Bridge {
  * and calls is missing to no other.
  */
 export interface AgentDoors {
-  /** Opens the door of a session that is to be launched; gives the folder with its socket `sock`, for its sandbox alone. Safe twice. */
-  open(sessionId: string): Promise<string>;
+  /**
+   * Opens the door of a session that is to be launched; gives the folder with its socket `sock`, for its sandbox alone. Safe twice.
+   * `group`: the agent's, where it is another user outside too and nothing is bound into its sandbox (`sandbox: user:<name>`).
+   */
+  open(sessionId: string, group?: number): Promise<string>;
   /** Closes it for good and removes its folder. Safe twice. */
   close(sessionId: string): Promise<void>;
   /**

@@ -51,7 +51,7 @@ export const judge = (...files: string[]): Step[] => [
 /** How a world differs from the plain one: an operator, phase 3, an author `turing` and a reviewer `mitnick` of another family. */
 export interface WorldOptions {
   store?: TestStore;
-  sandbox?: 'auto' | 'none';
+  sandbox?: 'auto' | 'none' | `user:${string}`;
   reviewers?: { codename: string; family: string }[];
   settings?: Readonly<Record<string, string | number | boolean>>;
   machine?: AppContext['machine'];
@@ -163,7 +163,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
 }
 
 /** The machine's own sandbox, or none where it does not work. */
-async function openBest(mode: 'auto' | 'none', home: string) {
+async function openBest(mode: NonNullable<WorldOptions['sandbox']>, home: string) {
   const opened = await openSandbox({ mode, hidden: [home] });
   return opened.sandbox ? opened : openSandbox({ mode: 'none' });
 }

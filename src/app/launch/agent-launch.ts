@@ -61,7 +61,7 @@ export async function planAgent(
     );
   const { needs } = needsOf(agent);
   const network = await openNetwork(ctx, session.id, needs?.rules ?? []);
-  const door = await ctx.bridge.doors.open(session.id);
+  const door = await ctx.bridge.doors.open(session.id, sandbox.driver === 'user' ? sandbox.owner?.gid : undefined);
   const socket = join(sandbox.driver === 'bubblewrap' ? ctx.bridge.insideFolder : door, 'sock');
   const [bridgeProgram = '', ...bridgeArgs] = ctx.bridge.command;
   const mcpServers = (variables: Readonly<Record<string, string>>): McpServerSpec[] => [

@@ -1,5 +1,18 @@
-import { appendFile, chmod, copyFile, mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import {
+  appendFile,
+  chmod,
+  chown,
+  copyFile,
+  cp,
+  mkdir,
+  mkdtemp,
+  readdir,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 
 import { giveToOwner, type Sandbox } from '../../sandbox/index.ts';
 import type { Forge } from '../forge.ts';
@@ -42,11 +55,12 @@ export async function createWorkFolder(
   // What a crash left half made; a finished clone only ever appears by its rename.
   for (const name of await readdir(folder.root))
     if (name.startsWith('new-')) await rm(join(folder.root, name), { recursive: true, force: true });
-  if (!(await exists(folder.clone))) await makeClone(forge, repository, folder, request.identity);
+  if (!(await exists(folder.clone))) await makeClone(forge, repository, folder, request);
   await writeFile(excludeFile(folder), '', { flag: 'a', mode: 0o644 });
   await chmod(excludeFile(folder), 0o644);
   await replaceInHome(folder, '.gitconfig', privateGitConfig(repository, folder, request.identity));
   await giveTo(request.sandbox, folder);
+  await letIn(request.sandbox, folder);
   await writeFile(join(folder.root, 'created'), `${startCommit}\n`);
   return folder;
 }
@@ -55,7 +69,7 @@ async function makeClone(
   forge: Forge,
   repository: Parameters<typeof createWorkFolder>[1],
   folder: WorkFolder,
-  identity: GitIdentity,
+  { identity, sandbox }: Pick<Parameters<typeof createWorkFolder>[2], 'identity' | 'sandbox'>,
 ): Promise<void> {
   const fresh = await mkdtemp(join(folder.root, 'new-'));
   const gitDir = join(fresh, '.git');
@@ -71,7 +85,10 @@ async function makeClone(
   await runGit(forge.git, { gitDir, workTree: fresh }, init, { umask });
   await mkdir(join(gitDir, 'info'), { recursive: true });
   await mkdir(join(gitDir, 'objects', 'info'), { recursive: true });
-  await writeFile(join(gitDir, 'objects', 'info', 'alternates'), `${join(repository.forgeDir, 'objects')}\n`);
+  // Another user reaches nothing in the server's home: it gets objects of its own. Not links: they would be given to it, too.
+  if (sandbox.driver === 'user')
+    await cp(join(repository.forgeDir, 'objects'), join(gitDir, 'objects'), { recursive: true });
+  else await writeFile(join(gitDir, 'objects', 'info', 'alternates'), `${join(repository.forgeDir, 'objects')}\n`);
   await copyFile(join(repository.forgeDir, 'shallow'), join(gitDir, 'shallow')).catch(() => {});
   const place = { gitDir, workTree: fresh };
   const quote = quoteConfigValue;
@@ -120,6 +137,15 @@ function privateGitConfig(repository: ForgeRepository, folder: WorkFolder, ident
 
 function quoteConfigValue(text: string): string {
   return `"${text.replaceAll(/[\\"]/g, (char) => `\\${char}`).replaceAll('\n', ' ')}"`;
+}
+
+/** Where nothing is bound (`sandbox: user:<name>`) the agent's group may pass through to its own folders, and nobody else. */
+async function letIn(sandbox: Pick<Sandbox, 'driver' | 'owner'>, folder: WorkFolder): Promise<void> {
+  if (sandbox.driver !== 'user' || !sandbox.owner) return;
+  const above = dirname(folder.root);
+  await chmod(above, ((await stat(above)).mode & 0o777) | 0o011);
+  await chown(folder.root, 0, sandbox.owner.gid);
+  await chmod(folder.root, 0o710);
 }
 
 /** Gives what the sandbox may write to the user that it runs as (X-4). */
