@@ -13,14 +13,7 @@ export { findGit, oldestGit, readRegular, serverIdentity } from './git/index.ts'
 export type { Explanation } from './infer-workspace.ts';
 export { baseTip, ensureBareRepository, isAncestor, resolveRef } from './local/bare-repository.ts';
 export type { Candidate, LandingVerification } from './local/candidate.ts';
-export {
-  buildCandidate,
-  checkConflicts,
-  dropCandidate,
-  landCandidate,
-  landingTrailer,
-  verifyLanding,
-} from './local/candidate.ts';
+export { buildCandidate, dropCandidate, landCandidate, landingTrailer, verifyLanding } from './local/candidate.ts';
 export type { ChangedFile, ChangeFacts } from './local/changed-files.ts';
 export { changedFiles, commitsAhead, findMergeBase, patchIdOf, patchOf } from './local/changed-files.ts';
 export type { BaseSync } from './local/import-base.ts';
@@ -28,7 +21,7 @@ export { applyBaseSync, importBase } from './local/import-base.ts';
 export { measureLanding } from './local/measure-landing.ts';
 export type { ListedCommit } from './local/list-commits.ts';
 export { listCommits } from './local/list-commits.ts';
-export { listRescueRefs, retireBranch, saveRescueRef } from './local/rescue.ts';
+export { listRescueRefs, saveRescueRef } from './local/rescue.ts';
 export type { ReviewedBranch } from './local/reviewed-branch.ts';
 export { checkConnected, snapshotRepository } from './local/snapshot-repository.ts';
 export { buildRevert, publishReviewedBranch } from './local/reviewed-branch.ts';
@@ -39,7 +32,6 @@ export { snapshotChanges } from './operator/snapshot-changes.ts';
 export { leasePorts, portsOf, releasePorts } from './port-leases.ts';
 export type { ConfigAtCommit } from './read-config.ts';
 export { packForge, recoverForge } from './recover-forge.ts';
-export { readRepositoryConfig } from './read-repository-config.ts';
 export type { OwnWords } from './register-repository.ts';
 export { configureRepository, registerRepository, takeBranchNumber, trustRepository } from './register-repository.ts';
 export type { CheckDefinition, RepositoryConfig, RepositoryFile } from './repository-config.ts';

@@ -37,7 +37,7 @@ export type { ReadyFilter } from './ready-tasks.ts';
 export { readyTasks } from './ready-tasks.ts';
 export type { ModelClass } from './recommend-model.ts';
 export { recommendModel } from './recommend-model.ts';
-export { recordSpending, recordTestResult } from './record-task.ts';
+export { recordTestResult } from './record-task.ts';
 export type { ClaimEnd } from './release-claim.ts';
 export { claimEnds, releaseClaim } from './release-claim.ts';
 export { reopenJob, reopenProject, reopenTask } from './reopen-work.ts';

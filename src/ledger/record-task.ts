@@ -1,4 +1,4 @@
-import { type Actor, ok, refuse, type Result } from '../kernel/index.ts';
+import { type Actor, ok, type Result } from '../kernel/index.ts';
 import type { Tx } from '../store/index.ts';
 import { afterAttempts, stopIfExhausted } from './attempts.ts';
 import { checkClaim, endClaim, openDelivery } from './claims.ts';
@@ -37,54 +37,4 @@ export async function recordTestResult(
   const after = await stopIfExhausted(tx, row, eventId);
   if (after.status === 'paused') await endClaim(tx, task.id, 'attempts exhausted', test.actor);
   return ok(after);
-}
-
-/** Books tokens and money on a task and its project (L-13); amounts are added, in micro-euros. */
-export async function recordSpending(
-  tx: Tx,
-  spending: {
-    taskId: string;
-    tokens: number;
-    costMicros: number;
-    modelUsed?: string;
-    actor: Actor;
-    sessionId?: string;
-  },
-): Promise<Result<TaskRow>> {
-  const { tokens, costMicros } = spending;
-  if (!Number.isSafeInteger(tokens) || !Number.isSafeInteger(costMicros) || tokens < 0 || costMicros < 0) {
-    return refuse('invalid', 'bad_amount', 'Tokens and micro-euros are whole numbers, 0 or more.', {
-      tokens,
-      costMicros,
-    });
-  }
-  const locked = await lockTask(tx, spending.taskId);
-  if (!locked.ok) return locked;
-  const { task } = locked.value;
-  const row = await tx.db
-    .updateTable('task')
-    .set((eb) => ({
-      tokens_actual: eb('tokens_actual', '+', tokens),
-      cost_actual_micros: eb('cost_actual_micros', '+', costMicros),
-      ...(spending.modelUsed ? { model_used: spending.modelUsed } : {}),
-    }))
-    .where('id', '=', task.id)
-    .returningAll()
-    .executeTakeFirstOrThrow();
-  if (costMicros > 0) {
-    await tx.db
-      .updateTable('project')
-      .set((eb) => ({ spent_cost_micros: eb('spent_cost_micros', '+', costMicros) }))
-      .where('id', '=', task.project_id)
-      .execute();
-  }
-  await tx.emit({
-    kind: 'task.spent',
-    actor: spending.actor,
-    subject: { kind: 'task', id: task.id },
-    projectId: task.project_id,
-    ...(spending.sessionId ? { sessionId: spending.sessionId } : {}),
-    facts: { tokens, cost_micros: costMicros },
-  });
-  return ok(row);
 }

@@ -39,11 +39,6 @@ function feedbackOf(row: FeedbackRow): Feedback {
   };
 }
 
-export async function readFeedback(db: Kysely<Schema>, id: string): Promise<Feedback | undefined> {
-  const row = await db.selectFrom('feedback').selectAll().where('id', '=', id).executeTakeFirst();
-  return row && feedbackOf(row);
-}
-
 /** Feedback, oldest first; left out `pullRequestId` = of all. */
 export async function listFeedback(
   db: Kysely<Schema>,

@@ -24,7 +24,7 @@ export {
   retryPullRequest,
 } from './decide-pull-request.ts';
 export type { Feedback, FeedbackId } from './feedback.ts';
-export { deliverFeedback, feedbackTopic, listFeedback, queueFeedback, readFeedback } from './feedback.ts';
+export { deliverFeedback, feedbackTopic, listFeedback, queueFeedback } from './feedback.ts';
 export type { FinishedLanding, LandingFailure, LandingOutcome } from './finish-landing.ts';
 export { declineLanding, finishLanding, withdrawLanding } from './finish-landing.ts';
 export type { HumanReview } from './human-review.ts';
@@ -51,13 +51,7 @@ export type {
   RiskReason,
 } from './pull-request.ts';
 export { openStates, pullRequestMoves, pullRequestStateDocs, pullRequestsTopic } from './pull-request.ts';
-export {
-  listPullRequests,
-  openPullRequestOfTask,
-  readContributors,
-  readPullRequest,
-  readPullRequestByNumber,
-} from './pull-request-store.ts';
+export { listPullRequests, openPullRequestOfTask, readContributors, readPullRequest } from './pull-request-store.ts';
 export { changedScripts, holdsSecret, skipsTest } from './read-diff.ts';
 export type { RevertId } from './request-revert.ts';
 export { requestRevert, revertsTopic } from './request-revert.ts';

@@ -19,21 +19,6 @@ export async function readPullRequest(db: Kysely<Schema>, id: string): Promise<P
   return row && pullRequestOf(row);
 }
 
-/** The pull request with this number in a repository, or `undefined`. */
-export async function readPullRequestByNumber(
-  db: Kysely<Schema>,
-  repositoryId: string,
-  number: number,
-): Promise<PullRequest | undefined> {
-  const row = await db
-    .selectFrom('pull_request')
-    .selectAll()
-    .where('repository_id', '=', repositoryId)
-    .where('number', '=', number)
-    .executeTakeFirst();
-  return row && pullRequestOf(row);
-}
-
 /** Pull requests, oldest first (P3 `scan`). `limit` default 100. */
 export async function listPullRequests(
   db: Kysely<Schema>,

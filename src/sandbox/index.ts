@@ -35,7 +35,6 @@ export { filterNpmrc } from './carry/npmrc.ts';
 export type { AgentNeeds, AgentProgram } from './agents.ts';
 export { agentNeeds, agentProgramOf, agentPrograms } from './agents.ts';
 export { agentNameOf } from './agent-name.ts';
-export { cacheKeyOf, keepPrivateCache, pruneCaches, takePrivateCache } from './private-cache.ts';
 export type { SandboxFigures } from './bench-sandbox.ts';
 export { benchSandbox } from './bench-sandbox.ts';
 export type { CredentialOptions } from './credentials.ts';

@@ -105,7 +105,7 @@ export { countTerminal, lastHandback, noteStart, openTakeover, terminalMarker } 
 export type { PromptView } from './tell-session.ts';
 export { tellSession, waitPrompt } from './tell-session.ts';
 export type { TranscriptLine, TranscriptPage, TranscriptRange } from './transcript.ts';
-export { readStderr, readTranscript } from './transcript.ts';
+export { readTranscript } from './transcript.ts';
 export { sessionsTopic, transition } from './transition.ts';
 export { generationFolder } from './host/index.ts';
 export { type JournalHit, type JournalSearch, searchJournal } from './search/search-journal.ts';

@@ -105,22 +105,6 @@ export async function findByTokenHash(db: Db, tokenHash: string): Promise<TokenH
   };
 }
 
-/** Changes columns other than `state`, only while the session has this generation; gives the row, if there was one. */
-export async function updateGeneration(
-  tx: Tx,
-  id: string,
-  generation: number,
-  values: Partial<Omit<SessionRow, 'id' | 'state' | 'generation'>>,
-): Promise<SessionRow | undefined> {
-  return tx.db
-    .updateTable('session')
-    .set({ ...values, updated_at: tx.now })
-    .where('id', '=', id)
-    .where('generation', '=', generation)
-    .returningAll()
-    .executeTakeFirst();
-}
-
 /** A new broker address; stable for the session's whole life (field case 18). */
 export function newEndpointId(): string {
   return `s-${newShortId(10)}`;

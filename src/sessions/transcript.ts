@@ -130,19 +130,3 @@ function untilChanged(generation: Generation, deadline: number, signal: AbortSig
     signal?.addEventListener('abort', giveUp, { once: true });
   });
 }
-
-/** The newest `maxBytes` (default 64 KiB) of what the agent wrote to stderr; not part of any protocol. */
-export async function readStderr(
-  sessionsFolder: string,
-  sessionId: string,
-  generation: number,
-  maxBytes?: number,
-): Promise<Result<{ text: string }>> {
-  const opened = await openGeneration(generationFolder(sessionsFolder, sessionId, generation));
-  if (!opened.ok) return opened;
-  try {
-    return ok({ text: await opened.value.stderrTail(maxBytes) });
-  } finally {
-    await opened.value.close();
-  }
-}

@@ -81,19 +81,6 @@ export async function buildCandidate(
   });
 }
 
-/** Whether `head` would merge into the base (or `onto`) cleanly; the files in conflict when not. */
-export async function checkConflicts(
-  forge: Forge,
-  repository: ForgeRepository,
-  head: string,
-  onto?: string,
-): Promise<string[]> {
-  const tip = onto ?? (await baseTip(forge, repository));
-  if (!tip) return [];
-  const merged = await mergeTrees(forge, repository, tip, head);
-  return merged.kind === 'conflict' ? merged.files : [];
-}
-
 /**
  * Moves the base to the candidate by compare-and-set, with the reviewed head verified in the same transaction. Repeated
  * after a crash, ancestry of the candidate's id decides. Refuses `base_moved` and `head_moved`: build and check a new one.

@@ -1,6 +1,6 @@
 import type { Forge } from '../forge.ts';
 import { gitRecords } from '../git/index.ts';
-import { branchRef, forgePlace, type ForgeRepository } from '../repository.ts';
+import { forgePlace, type ForgeRepository } from '../repository.ts';
 import { resolveRef } from './bare-repository.ts';
 import { updateRefs } from './update-refs.ts';
 
@@ -18,20 +18,6 @@ export async function saveRescueRef(
   const free = existing === undefined ? ref : `${ref}-${commit.slice(0, 12)}`;
   await updateRefs(forge, repository, [{ do: 'set', ref: free, to: commit }]);
   return free;
-}
-
-/** Takes a branch out of the way for a second attempt: its commit goes to a rescue ref first. `undefined` = no such branch. */
-export async function retireBranch(
-  forge: Forge,
-  repository: Pick<ForgeRepository, 'forgeDir'>,
-  branch: string,
-  key: string,
-): Promise<string | undefined> {
-  const commit = await resolveRef(forge, repository, branchRef(branch));
-  if (!commit) return undefined;
-  const ref = await saveRescueRef(forge, repository, key, commit);
-  await updateRefs(forge, repository, [{ do: 'delete', ref: branchRef(branch), old: commit }]);
-  return ref;
 }
 
 /** Every rescue ref with its commit. */
