@@ -18,7 +18,7 @@ async function setup(role = 'author') {
   const seen: { method: string; path: string; key: string | undefined; body: unknown }[] = [];
   let server: Server | undefined;
 
-  const handle = async (request: IncomingMessage): Promise<{ status: number; body: unknown }> => {
+  const handle = async (request: IncomingMessage): Promise<{ status: number; body: unknown; isPlain?: boolean }> => {
     const { method = '', url = '', headers } = request;
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -40,6 +40,7 @@ async function setup(role = 'author') {
         ? { status: 200, body: view(question) }
         : { status: 404, body: { code: 'gone', detail: 'There is no such question.' } };
     }
+    if (url === '/api/agent/checkpoints') return { status: 500, body: 'not even JSON', isPlain: true };
     if (url === '/api/agent/summary' && tooSoon > 0) {
       tooSoon -= 1;
       return { status: 429, body: { code: 'too_many_calls', detail: 'Wait.', facts: { retry_after_s: 0.05 } } };
@@ -55,12 +56,13 @@ async function setup(role = 'author') {
   const loseReplies = (count: number): void => void (toLose = count);
   const up = async (): Promise<void> => {
     server = createServer((request, response) => {
-      void handle(request).then(({ status, body }) => {
+      void handle(request).then(({ status, body, isPlain }) => {
         if (toLose > 0) {
           toLose -= 1;
           return response.destroy();
         }
-        return response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+        const text = isPlain ? String(body) : JSON.stringify(body);
+        return response.writeHead(status, { 'content-type': 'application/json' }).end(text);
       });
     });
     await new Promise<void>((resolve) => server!.listen(socket, resolve));
@@ -208,6 +210,18 @@ describe('the bridge', () => {
     });
   });
 
+  it('a call that failed is never silent: a refusal, a server that answers nonsense, an unknown tool and a question that is not there are tool errors (sessions case 72)', async () => {
+    const { agent } = await setup();
+    const failed = [
+      await agent.call('report_done', { summary: 'Done.' }),
+      await agent.call('report_checkpoint', { name: 'tests', result: 'passed' }),
+      await agent.call('edit_file', { path: 'a.txt' }),
+      await agent.call('wait_answer', { question: 'q99' }),
+    ];
+    for (const { isError, text } of failed) expect([isError, text]).toEqual([true, expect.stringMatching(/\w+ \w+/)]);
+    expect(await agent.call('report_status', { text: 'Going on.' })).toMatchObject({ isError: false });
+  });
+
   it('a report never gets lost with its reply: it is sent again under one key until the server has answered (sessions case 17)', async () => {
     const { agent, seen, loseReplies, down, up } = await setup();
     const reports = () => seen.filter(({ path }) => path === '/api/agent/status');
@@ -239,7 +253,7 @@ describe('the bridge', () => {
     expect(agent.notifications[0]?.params).toMatchObject({ progressToken: 'p1', message: 'Waiting for the human.' });
   });
 
-  it('keeps one question when the server dies in the middle, and the answer arrives after it is back', async () => {
+  it('keeps one question when the server dies in the middle, and the answer arrives after it is back (sessions case 72)', async () => {
     const { agent, questions, answerAll, down, up } = await setup();
     const asked = agent.call('ask_human', { text: 'Which rounding?' }, 'p1');
     await agent.until(() => questions.size === 1);
@@ -263,7 +277,7 @@ describe('the bridge', () => {
     expect((await asked).text).toBe('ANSWER: Half up.');
   });
 
-  it('takes the same words for the same question while it is open, after the client cut the call (wait_answer; sessions cases 38 and 39)', async () => {
+  it('takes the same words for the same question while it is open, after the client cut the call (wait_answer; sessions cases 38, 39 and 72)', async () => {
     const { agent, questions, answerAll } = await setup();
     void agent.call('ask_human', { text: 'Which rounding?' });
     await agent.until(() => questions.size === 1);

@@ -7,7 +7,7 @@ import { type NotifyWorldOptions, openNotifyWorld } from './world.ts';
 eachStore((_dialect, open) => {
   const setup = async () => openPhone(await open());
 
-  it('an answer from the phone reaches the session, by the operator that the owner is mapped to (S-31, S-34)', async () => {
+  it('an answer from the phone reaches the session, by the operator that the owner is mapped to (S-31, S-34, sessions case 71)', async () => {
     const world = await setup();
     const { ids } = await world.ask('PD-1', 'Which rounding?');
     await world.pass(600);

@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, readFileSync, readlinkSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
@@ -176,4 +185,26 @@ test('a sparse folder holds what it names; what it leaves out never shows as del
   expect(git(repository.forgeDir, 'diff', '--name-only', tip, saved!)).toBe(
     'docs/c.txt\ndocs/new.txt\npackages/web/a.txt',
   );
+});
+
+test('removing a work folder once more brings nothing back, takes no neighbour and nothing of the forge with it (sessions case 72)', async () => {
+  const world = await setup({ 'a.txt': 'a\n' });
+  const { forge, repository, inside, tip, checkout } = world;
+  const folder = await openAuthorFolder(world, repository, tip);
+  const neighbour = await openAuthorFolder(world, repository, tip, {
+    ownerKey: 'session-2',
+    branch: 'chantier/turing/issue-2',
+  });
+  writeFiles(folder.clone, { 'new.txt': 'new\n' });
+  writeFiles(neighbour.clone, { 'own.txt': 'own\n' });
+  const { rescueRefs } = mustOk(await removeWorkFolder(forge, repository, folder, inside));
+  expect(rescueRefs).toHaveLength(1);
+  const refs = git(repository.forgeDir, 'for-each-ref');
+  expect(mustOk(await removeWorkFolder(forge, repository, folder, inside))).toEqual({ rescueRefs: [] });
+  expect(existsSync(folder.root)).toBe(false);
+  expect(readdirSync(forge.folders.work).filter((name) => name.includes(folder.ownerKey))).toEqual([]);
+  expect(git(repository.forgeDir, 'for-each-ref')).toBe(refs);
+  expect(readFileSync(join(neighbour.clone, 'own.txt'), 'utf8')).toBe('own\n');
+  expect(git(neighbour.clone, 'rev-parse', 'HEAD').trim()).toBe(tip);
+  expect(git(checkout, 'status', '--porcelain')).toBe('');
 });
