@@ -67,11 +67,11 @@ export async function benchSecondFolder(files = manyFiles): Promise<Figure[]> {
  * Checks of many sessions at once, each as hungry as one core and much memory: throughput against one after another without
  * us, and how much memory they took at most. Scaled to the machine: `sessions` checks of `mib` MiB.
  */
-export async function benchManyChecks(sessions = 20, mib = 256): Promise<Figure[]> {
+export async function benchManyChecks(sessions = 20, mib = 1_024): Promise<Figure[]> {
   const world = await openWorldWithSandbox();
   try {
     const { forge, inside } = world;
-    const check = `b=[bytearray(1024*1024) for _ in range(${mib})]\nn=0\nfor i in range(3000000): n+=i*i\n`;
+    const check = `b=[b'x' * (1024*1024) for _ in range(${mib})]\nn=0\nfor i in range(3000000): n+=i*i\n`;
     const repository = await adoptRepository(
       world,
       makeRepository(join(world.folder, 'app'), { 'eat.py': check, Makefile: 'check:\n\tpython3 eat.py\n' }),
