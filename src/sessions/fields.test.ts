@@ -1,8 +1,13 @@
 import { expect, it } from 'vitest';
 
 import { eachStore } from '../store/testing.ts';
+import { askHuman } from './agent-side/ask-human.ts';
+import { setSummary } from './agent-side/report.ts';
 import { fields } from './fields.ts';
+import type { TokenHolder } from './session-store.ts';
 import { sessionWorld } from './testing.ts';
+
+type World = ReturnType<typeof sessionWorld>;
 
 it('accepts a complete set of valid fields (TC-NOM-10, S-57, S-59)', () => {
   for (const key of ['PD-1', 'PD-9999', 'shop/12', 'shop-backend/T_7', 'pr-12/r3', 'qa-checkout/r1'])
@@ -93,4 +98,35 @@ eachStore((_dialect, open) => {
       facts: { peer_id: 'operator', message_type: 'START' },
     });
   });
+
+  it.each([
+    [
+      'TC-NEG-08',
+      'ESCALADE',
+      (world: World, holder: TokenHolder) =>
+        askHuman(world.ctx, holder, { text: 'bell \u0007', key: 'K1' }, { budgetMs: 0 }),
+    ],
+    [
+      'TC-NEG-09',
+      'STATUS_UPDATE',
+      (world: World, holder: TokenHolder) => setSummary(world.ctx, holder, { summary: 'x'.repeat(501) }),
+    ],
+  ] as const)(
+    '%s: what an agent says with an invalid field leaves a log entry (%s) and nothing else',
+    async (_name, messageType, say) => {
+      const { store } = await open();
+      const world = sessionWorld(store);
+      const holder = await world.running();
+      const before = { row: await world.row(holder.sessionId), log: (await world.events()).length };
+      expect(await say(world, holder)).toMatchObject({ ok: false, refusal: { kind: 'invalid' } });
+      expect(await world.row(holder.sessionId)).toEqual(before.row);
+      expect(await store.read.selectFrom('escalation').selectAll().execute()).toEqual([]);
+      expect(await store.read.selectFrom('decision_request').selectAll().execute()).toEqual([]);
+      const log = (await world.events()).slice(before.log);
+      expect(log).toMatchObject([
+        { kind: 'message.rejected', facts: { peer_id: holder.sessionId, message_type: messageType, story_id: 'PD-1' } },
+      ]);
+      expect(JSON.stringify(log)).not.toMatch(/bell|xxx/);
+    },
+  );
 });

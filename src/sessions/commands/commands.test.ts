@@ -1,4 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { rejectionLine } from '../rejection-log.ts';
+import { join } from 'node:path';
 
 import { expect, it } from 'vitest';
 
@@ -158,16 +160,29 @@ eachStore((_dialect, open) => {
     expect(facts).toMatchObject({ peer_id: 'operator', message_type: 'START', reason: 'work_key_invalid' });
     expect(String(facts.story_id)).toMatch(/^PD-\\u\{7\}x+…$/);
     expect(String(facts.story_id).length).toBeLessThan(210);
+    const row = await world.store.read.selectFrom('event').selectAll().where('kind', '=', 'command.rejected').execute();
+    expect(JSON.parse(JSON.stringify(rejectionLine(row[0]!)))).toEqual({
+      timestamp: new Date(row[0]!.at).toISOString(),
+      peer_id: 'operator',
+      message_type: 'START',
+      reason: 'work_key_invalid',
+      story_id: facts.story_id,
+      event: 'COMMAND_REJECTED',
+    });
   });
 
   it('TC-ERR-04: refuses to respond where nothing is asked; nothing changes', async () => {
     const world = await setup();
     await world.running('PD-1');
+    const before = await world.store.read.selectFrom('session').selectAll().execute();
     for (const workKey of ['PD-1', 'PD-77'])
       expect(await world.run('respond', { workKey, text: 'yes' })).toMatchObject({
         ok: false,
         refusal: { kind: 'wrong-state', message: `Rejected: no active escalation for ${workKey}` },
       });
+    expect(await world.store.read.selectFrom('session').selectAll().execute()).toEqual(before);
+    expect(await world.store.read.selectFrom('escalation').selectAll().execute()).toEqual([]);
+    expect((await world.events('command.rejected')).map(({ facts }) => facts.story_id)).toEqual(['PD-1', 'PD-77']);
   });
 
   it('TC-ERR-05, TC-NOM-05: refuses an eighth command with zero side effect and an audit entry (S-14, decision 11)', async () => {
@@ -329,5 +344,18 @@ it('TC-NR-02: the command module reaches no process, network or repository (S-2)
     expect(source, file).not.toMatch(
       /node:(?!assert)|fetch\(|\.\.\/(host|supervisor)\/|from '\.\.\/drivers\/(?!index\.ts)/,
     );
+  }
+});
+
+it('TC-NR-02: nothing of supervision but the host of processes starts a program, and nothing of it reaches a network (S-2)', () => {
+  const root = join(import.meta.dirname, '..');
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
+    (name) => name.endsWith('.ts') && !/test(ing)?\.ts$/.test(name),
+  );
+  expect(files.length).toBeGreaterThan(80);
+  for (const file of files) {
+    const source = readFileSync(join(root, file), 'utf8');
+    expect(source, file).not.toMatch(/node:(net|http|https|http2|tls|dgram|dns)|\bfetch\(/);
+    if (!file.startsWith('host/')) expect(source, file).not.toMatch(/node:(child_process|cluster)/);
   }
 });

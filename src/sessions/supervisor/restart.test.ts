@@ -99,14 +99,21 @@ it('after a newer program an older one leaves its generations alone, says so, an
 
 it('TC-NR-04: supervision never touches an ended session (S-11)', async () => {
   const world = await supervisedWorld(brief);
-  const id = await world.start('answers');
-  await world.inState(id, 'RUNNING');
+  const aborted = await world.start('answers', 'PD-1');
+  await world.inState(aborted, 'RUNNING');
   await world.must('stop', { workKey: 'PD-1' });
-  const over = await world.when(id, (row) => row.wound_up_at !== null, 'the end');
+  const crashed = await world.start('works-silently', 'PD-2');
+  const { pid } = await world.when(crashed, (row) => row.pid !== null && row.state === 'RUNNING', 'a running agent');
+  process.kill(pid!, 'SIGKILL');
+  const failed = await world.start('exits-at-once', 'PD-3');
+  const ids = [aborted, crashed, failed];
+  const over = [];
+  for (const id of ids) over.push(await world.when(id, (row) => row.wound_up_at !== null, 'the end'));
+  expect(over.map(({ state }) => state)).toEqual(['ABORTED', 'CRASHED', 'START_FAILED']);
   await world.restart();
   await world.restart();
-  expect(await world.row(id)).toEqual(over);
-  expect(world.calls.afterEnded).toHaveLength(1);
+  for (const row of over) expect(await world.row(row.id)).toEqual(row);
+  expect(world.calls.afterEnded).toHaveLength(ids.length);
 });
 
 it('stop ends an agent that ignores SIGTERM and what it left behind (decision 5)', async () => {
