@@ -171,6 +171,19 @@ eachStore((_dialect, open) => {
   });
 });
 
+it('a task that waits for its pull request is not resumed, which would give it out a second time', async () => {
+  const { store } = await openTestSqlite();
+  const made = await world(store, [{ title: 'a', repository_id: 'repo-1' }]);
+  const taskId = made.ids.a ?? '';
+  const { fence } = mustOk(await store.tx((tx) => claimTask(tx, { taskId, holder: 'h', actor: session })));
+  mustOk(await store.tx((tx) => deliverTask(tx, { taskId, pullRequestId: 'pr-1', fence, actor: session })));
+  expect(await store.tx((tx) => resumeTask(tx, { taskId, actor: operator }))).toMatchObject({
+    ok: false,
+    refusal: { code: 'task_not_paused' },
+  });
+  expect(await checkLedger(store.read)).toEqual([]);
+});
+
 it('always agrees with what the tasks say, whatever happens to them (property)', async () => {
   const { store } = await openTestSqlite();
   const verb = fc.constantFrom(

@@ -50,6 +50,8 @@ export async function resumeTask(tx: Tx, wish: Wish & { taskId: string }): Promi
   const locked = await lockTask(tx, wish.taskId);
   if (!locked.ok) return locked;
   const { task } = locked.value;
+  // One that waits for its pull request has no claim either: it would be given out a second time.
+  if (task.status !== 'paused') return notPaused('task', task);
   const lease = await claimOf(tx, task.id);
   const goesOn = lease !== undefined && !hasExpired(lease, tx.now);
   if (goesOn && (task.open_blockers > 0 || task.held === 1)) {
@@ -152,7 +154,7 @@ function readJob(tx: Tx, jobId: string): Promise<JobRow> {
   return tx.db.selectFrom('job').selectAll().where('id', '=', jobId).executeTakeFirstOrThrow();
 }
 
-function notPaused(kind: 'job' | 'project', row: JobRow | ProjectRow): Result<never> {
+function notPaused(kind: 'task' | 'job' | 'project', row: TaskRow | JobRow | ProjectRow): Result<never> {
   return refuse('wrong-state', `${kind}_not_paused`, `The ${kind} ${row.codename} is ${row.status}, not paused.`, {
     [kind]: row.id,
     status: row.status,
